@@ -1,0 +1,42 @@
+/* proc.h - run a program without a shell, bounded in time and output, and kill its whole group.
+ *
+ *     const char *argv[] = { "gcc", "--version", NULL };
+ *     struct kw_proc_result r;
+ *     struct kw_proc_opts o = { .timeout_ms = 5000, .max_out_bytes = 1 << 20 };
+ *     if (kw_proc_run(argv, &o, &r, err) == KW_OK && r.exit_code == 0) puts(r.out.ptr);
+ *     kw_proc_result_release(&r);
+ *
+ * The child gets its own process group, dies with us (PDEATHSIG), and no descriptor but 0, 1, 2
+ * (and pass_fd). A program that is not there is KW_ERR_ENV; a non-zero exit, a signal or a
+ * time-out is a result. KW_FAIL_EXEC=n fails the n-th. */
+#ifndef KW_BASE_PROC_H
+#define KW_BASE_PROC_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct kw_proc_opts {
+	const char *const *env;      /* NULL: inherit; else the whole environment */
+	const char *cwd;             /* NULL: ours */
+	const void *in;              /* bytes for stdin; NULL: /dev/null */
+	size_t in_bytes;
+	int timeout_ms;              /* 0: none */
+	size_t max_out_bytes;        /* per stream; more is dropped and .truncated set */
+	/* Runs in the child right before exec (sandbox); non-zero return ends it with 126. */
+	int (*before_exec)(void *arg);
+	void *before_exec_arg;
+};
+struct kw_proc_result {
+	int exit_code;               /* -1 when it did not exit */
+	int signal;                  /* 0 when it was not killed */
+	bool timed_out, truncated;
+	struct kw_buf out, err;
+	int64_t wall_ns;
+};
+enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *opts,
+			   struct kw_proc_result *result, struct kw_error *err);
+void kw_proc_result_release(struct kw_proc_result *r);
+/* Finds a program on PATH; false if none. */
+bool kw_proc_which(const char *name, char *out, size_t out_bytes);
+
+#endif
