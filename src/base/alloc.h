@@ -17,5 +17,7 @@ char *kw_strdup(const char *s);
 void kw_free(void *p);                           /* NULL is fine */
 /* True once each for the n-th call with this name: kw_fail_nth("KW_FAIL_WRITE"). */
 bool kw_fail_nth(const char *variable);
+/* Reads the variables again and starts counting anew; for tests that set them after start-up. */
+void kw_fail_reload(void);
 
 #endif

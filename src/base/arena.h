@@ -6,7 +6,7 @@
  *     kw_arena_release(&a);
  *
  * Allocation returns NULL when the maximum is reached or memory is out; results are
- * 16-byte aligned. reset keeps one block. Thread rule: one owner. */
+ * 16-byte aligned, never empty. reset keeps one block. Thread rule: one owner. */
 #ifndef KW_BASE_ARENA_H
 #define KW_BASE_ARENA_H
 

@@ -10,7 +10,7 @@ int64_t kw_wall_ms(void);                            /* ms since 1970 */
 void kw_sleep_ns(int64_t ns);
 /* "2026-11-29T16:04:15Z"; out >= 32 bytes. Returns out. */
 const char *kw_wall_text(int64_t wall_ms, char *out, size_t out_bytes);
-/* 32 bytes from the kernel's random source; aborts the process if there is none. */
+/* 64 bits from the kernel's random source; aborts the process if there is none. */
 uint64_t kw_random_u64(void);
 /* True after SIGINT or SIGTERM once kw_interrupt_install ran; long loops ask it. */
 void kw_interrupt_install(void);

@@ -19,7 +19,7 @@ int kw_hasher_init(struct kw_hasher *h);                     /* 0, or -1 out of 
 void kw_hasher_add(struct kw_hasher *h, const char *name, const void *p, size_t len);
 void kw_hasher_addz(struct kw_hasher *h, const char *name, const char *z);
 void kw_hasher_addi(struct kw_hasher *h, const char *name, int64_t v);
-void kw_hasher_final(struct kw_hasher *h, char out[KW_SHA256_HEX]); /* releases h */
+void kw_hasher_final(struct kw_hasher *h, char out[KW_SHA256_HEX]); /* releases h; "" if init failed */
 
 uint64_t kw_xxh64(const void *p, size_t len, uint64_t seed);
 

@@ -5,12 +5,13 @@
  * 100,000 nodes. Flow and block style are the same to the walker, but see kw_yaml_is_plain_null:
  * `{ expr: y = max(x, 0) }` splits at the comma, and the loader uses that to say so.
  *
- *     struct kw_yaml_doc *d;
+ *     struct kw_yaml *root;
  *     kw_yaml_parse("softmax.yaml", text, len, arena, &root, err);
  *     static const char *const keys[] = { "name", "dims", NULL };
  *     kw_yaml_check_keys(root, keys, err);             // unknown key: suggests the nearest
  *     kw_yaml_get_str(root, "name", true, &name, err); // required
  *
+ * Refused besides: anchors, aliases, tags, a second document, bytes that are not UTF-8.
  * All memory is in the arena; nothing to release. */
 #ifndef KW_BASE_YAML_H
 #define KW_BASE_YAML_H
@@ -41,6 +42,8 @@ const char *kw_yaml_where(const struct kw_yaml *n, char *out, size_t out_bytes);
 /* Fails at a node: kw_fail with its place. */
 enum kw_status kw_yaml_fail(const struct kw_yaml *n, struct kw_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* True for an unquoted empty value, ~ or null; false for NULL. */
+bool kw_yaml_is_plain_null(const struct kw_yaml *n);
 /* NULL when there is no such key (or n is no map). */
 const struct kw_yaml *kw_yaml_find(const struct kw_yaml *map, const char *key);
 enum kw_status kw_yaml_check_keys(const struct kw_yaml *map, const char *const *keys,

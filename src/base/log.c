@@ -1,0 +1,107 @@
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { LINE_BYTES = 1024 };
+static const int64_t plain_every_ns = 5000000000;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum kw_log_level max_level = KW_LOG_INFO;
+static char progress_line[LINE_BYTES]; /* the newest text; empty: no progress is shown */
+static bool progress_printed;          /* in a pipe: the newest text was printed */
+static int64_t progress_ns;            /* when a plain line was printed last; 0: never */
+
+bool kw_color(int fd)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return (!no || no[0] == '\0') && isatty(fd);
+}
+
+void kw_log_set_level(enum kw_log_level level)
+{
+	pthread_mutex_lock(&lock);
+	max_level = level;
+	pthread_mutex_unlock(&lock);
+}
+
+static void wipe_progress(void)
+{
+	if (progress_line[0] && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static void draw_progress(void)
+{
+	if (progress_line[0] && isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r\033[K%s", progress_line);
+		fflush(stderr);
+	}
+}
+
+void kw_log(enum kw_log_level level, const char *fmt, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	static const char *const colors[] = { "\033[31m", "\033[33m", "", "\033[2m" };
+	bool color = kw_color(STDERR_FILENO);
+	char text[LINE_BYTES * 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(&lock);
+	if (level <= max_level) {
+		wipe_progress();
+		if (level == KW_LOG_INFO)
+			fprintf(stderr, "%s\n", text);
+		else
+			fprintf(stderr, "%s%s:%s %s\n", color ? colors[level] : "", names[level],
+				color ? "\033[0m" : "", text);
+		draw_progress();
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void kw_progress(const char *fmt, ...)
+{
+	char text[LINE_BYTES];
+	int64_t now = kw_now_ns();
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(&lock);
+	if (max_level >= KW_LOG_INFO) {
+		memcpy(progress_line, text, sizeof(text));
+		progress_printed = false;
+		if (isatty(STDERR_FILENO)) {
+			draw_progress();
+		} else if (progress_ns == 0 || now - progress_ns >= plain_every_ns) {
+			fprintf(stderr, "%s\n", progress_line);
+			progress_printed = true;
+			progress_ns = now;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void kw_progress_end(void)
+{
+	pthread_mutex_lock(&lock);
+	if (progress_line[0] && isatty(STDERR_FILENO))
+		fputs("\n", stderr);
+	else if (progress_line[0] && !progress_printed)
+		fprintf(stderr, "%s\n", progress_line);
+	progress_line[0] = '\0';
+	progress_ns = 0;
+	pthread_mutex_unlock(&lock);
+}
