@@ -55,11 +55,12 @@ void *kw_alloc(size_t bytes)
 
 void *kw_calloc(size_t count, size_t bytes)
 {
-	if (kw_fail_nth("KW_FAIL_ALLOC"))
+	size_t total;
+
+	if (kw_fail_nth("KW_FAIL_ALLOC") || __builtin_mul_overflow(count, bytes, &total) ||
+	    total > PTRDIFF_MAX)
 		return NULL;
-	if (count == 0 || bytes == 0)
-		count = bytes = 1;
-	return calloc(count, bytes);
+	return calloc(1, total ? total : 1);
 }
 
 void *kw_realloc(void *p, size_t bytes)

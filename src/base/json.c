@@ -61,40 +61,12 @@ enum kw_status kw_json_parse(const char *name, const char *text, size_t len, jso
 	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
 	if (*out)
 		return KW_OK;
-	if (json_error_code(&fault) == json_error_out_of_memory)
+	/* jansson leaves the text empty when it could not even start. */
+	if (json_error_code(&fault) == json_error_out_of_memory || fault.text[0] == '\0')
 		return kw_fail(err, KW_ERR_NOMEM, name, "out of memory");
 	snprintf(where, sizeof(where), "%s:%d:%d", name, fault.line < 1 ? 1 : fault.line,
 		 fault.column < 1 ? 1 : fault.column);
 	return kw_fail(err, KW_ERR_INPUT, where, "%s", fault.text);
-}
-
-static int append(const char *bytes, size_t len, void *buf)
-{
-	struct kw_buf *b = buf;
-
-	kw_buf_add(b, bytes, len);
-	return b->full ? -1 : 0;
-}
-
-static enum kw_status dump(const json_t *j, size_t flags, struct kw_buf *out, struct kw_error *err)
-{
-	if (json_dump_callback(j, append, out, flags | JSON_ENCODE_ANY) == 0)
-		return KW_OK;
-	if (out->full)
-		return kw_fail(err, KW_ERR_LIMIT, "",
-			       "JSON text does not fit %zu bytes (or memory is out)",
-			       out->max_bytes);
-	return kw_fail(err, KW_ERR_NOMEM, "", "JSON text cannot be made: no tree, or out of memory");
-}
-
-enum kw_status kw_json_canonical(const json_t *j, struct kw_buf *out, struct kw_error *err)
-{
-	return dump(j, JSON_COMPACT | JSON_SORT_KEYS, out, err);
-}
-
-enum kw_status kw_json_pretty(const json_t *j, struct kw_buf *out, struct kw_error *err)
-{
-	return dump(j, JSON_INDENT(2), out, err);
 }
 
 json_t *kw_json_real(double v)

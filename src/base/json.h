@@ -1,7 +1,7 @@
 /* json.h - jansson with our errors and our rules.
  *
  * Trees are jansson's (json_t, reference counted); this header adds bounded parsing, typed
- * getters that say what is missing, canonical text (sorted keys, no spaces) for hashing, and
+ * getters, canonical text (sorted keys, no spaces, shortest doubles) for hashing, and
  * finite doubles only (NaN and Inf are written as null). */
 #ifndef KW_BASE_JSON_H
 #define KW_BASE_JSON_H
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* name is for messages ("FILE:line:column: …"). Refuses duplicates keys and over 64 levels. */
+/* name is for messages ("FILE:line:column: …"). Refuses duplicate keys and over 64 levels. */
 enum kw_status kw_json_parse(const char *name, const char *text, size_t len, json_t **out,
 			     struct kw_error *err);
 /* Canonical: sorted keys, compact. */
