@@ -25,6 +25,14 @@ OPT := -O2 -g
 ifdef SAN
 OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 endif
+# FUZZ=1 CC=clang: for the fuzz targets. Without libFuzzer it is a plain build.
+ifdef FUZZ
+FUZZ_OK := $(shell echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | \
+	$(CC) -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null && echo yes)
+ifneq ($(FUZZ_OK),)
+OPT := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+endif
+endif
 
 NEEDS_PKGS := $(if $(MAKECMDGOALS),$(filter-out clean bench-help,$(MAKECMDGOALS)),all)
 ifneq ($(NEEDS_PKGS),)
@@ -44,6 +52,9 @@ LIB_SRCS := $(filter-out src/cmd/main.c,$(wildcard src/*/*.c))
 LIB_OBJS := $(LIB_SRCS:%.c=$(B)/%.o)
 TEST_SRCS := $(wildcard tests/unit/test_*.c)
 TESTS := $(TEST_SRCS:%.c=$(B)/%)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS := $(if $(FUZZ_OK),$(FUZZ_SRCS:%.c=$(B)/%))
+SCRIPTS := $(wildcard tests/*/run tests/*/*.t)
 DATA := $(shell find knowledge tasks prompts python src/backend/builtin -type f \
 	! -name '*.pyc' ! -name '.*' 2>/dev/null | LC_ALL=C sort)
 
@@ -51,14 +62,15 @@ DATA := $(shell find knowledge tasks prompts python src/backend/builtin -type f 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
-.PHONY: all objects unit check check-quick install portable bench clean
+.PHONY: all objects unit fuzz check check-quick install portable bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(B)/libkw.a $(if $(MAIN),$(B)/kwright)
 
-objects: $(LIB_OBJS) $(MAIN:%.c=$(B)/%.o) $(TESTS:%=%.o)
+objects: $(LIB_OBJS) $(MAIN:%.c=$(B)/%.o) $(TESTS:%=%.o) $(FUZZ_SRCS:%.c=$(B)/%.o)
 unit: $(TESTS)
+fuzz: $(FUZZERS)
 
 # Rebuild when the compiler or a flag changes, not when this file does.
 $(B)/flags: FORCE
@@ -100,12 +112,55 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libkw.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-check: check-quick
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libkw.a
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# The tests learn where things are from these.
+TEST_ENV = KW_TOP='$(CURDIR)' KW_B='$(B)' KWRIGHT='$(abspath $(B)/kwright)' \
+	KW_FUZZ_B='$(abspath $(B)-clang)' \
+	ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 
 check-quick: all unit
-	KW_B='$(B)' tools/run-tests $(TESTS)
+	@$(TEST_ENV) tools/run-tests $(TESTS)
+
+# Further builds may fail here: the scripts in tests/build then fail and say why.
+check: SAN_OK = $(shell echo 'int main(void){return 0;}' | \
+	$(CC) -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null && echo yes)
+check: all unit
+	$(if $(SAN_OK),@$(MAKE) -k B='$(B)-asan' SAN=1 unit || true)
+	$(if $(shell command -v clang),@$(MAKE) -k B='$(B)-clang' CC=clang FUZZ=1 objects fuzz || true)
+	@$(if $(SAN_OK),,KW_NO_SAN=1) $(TEST_ENV) tools/run-tests $(TESTS) \
+		$(if $(SAN_OK),$(TESTS:$(B)/%=$(B)-asan/%)) $(SCRIPTS)
+
+install: all
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/doc/kernelwright'
+	install -m 755 '$(B)/kwright' '$(DESTDIR)$(PREFIX)/bin/kwright'
+	install -m 644 LICENSE README.md '$(DESTDIR)$(PREFIX)/share/doc/kernelwright'
+
+# Our libraries from their .a files; what glibc is made of stays shared.
+STATIC_LIBS = -Wl,-Bstatic $(filter -l%,$(shell $(PKG_CONFIG) --libs $(PKGS))) -Wl,-Bdynamic \
+	-static-libgcc -Wl,--as-needed -lm -ldl -lpthread -lz
+PORTABLE := kwright-$(VERSION)-x86_64-linux
+
+portable: $(B)/$(PORTABLE).tar.gz
+
+$(B)/$(PORTABLE)/kwright: $(B)/src/cmd/main.o $(B)/libkw.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $^ $(STATIC_LIBS)
+
+$(B)/$(PORTABLE).tar.gz: $(B)/$(PORTABLE)/kwright LICENSE README.md
+	cp LICENSE README.md $(B)/$(PORTABLE)
+	tar -C $(B) --owner=0 --group=0 -czf $@ $(PORTABLE)
+	@echo $@
+
+# Figures of this machine; no test.
+bench: all
+	$(TEST_ENV) bench/run
 
 clean:
-	rm -rf $(B) build-asan build-clang build-fuzz build-portable
+	rm -rf '$(B)' '$(B)-asan' '$(B)-clang'
 
--include $(LIB_OBJS:.o=.d) $(TESTS:%=%.d) $(MAIN:%.c=$(B)/%.d)
+-include $(LIB_OBJS:.o=.d) $(TESTS:%=%.d) $(FUZZ_SRCS:%.c=$(B)/%.d) $(MAIN:%.c=$(B)/%.d)
