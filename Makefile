@@ -141,7 +141,7 @@ install: all
 
 # Our libraries from their .a files; what glibc is made of stays shared.
 STATIC_LIBS = -Wl,-Bstatic $(filter -l%,$(shell $(PKG_CONFIG) --libs $(PKGS))) -Wl,-Bdynamic \
-	-static-libgcc -Wl,--as-needed -lm -ldl -lpthread -lz
+	-static-libgcc -Wl,--as-needed -lm -ldl -lpthread
 PORTABLE := kwright-$(VERSION)-x86_64-linux
 
 portable: $(B)/$(PORTABLE).tar.gz
