@@ -125,7 +125,7 @@ TEST_ENV = KW_TOP='$(CURDIR)' KW_B='$(B)' KWRIGHT='$(abspath $(B)/kwright)' \
 check-quick: all unit
 	@$(TEST_ENV) tools/run-tests $(TESTS)
 
-# Further builds may fail here: the scripts in tests/build then fail and say why.
+# Further builds may fail here: the scripts in tests/make then fail and say why.
 check: SAN_OK = $(shell echo 'int main(void){return 0;}' | \
 	$(CC) -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null && echo yes)
 check: all unit
