@@ -41,7 +41,8 @@ sub check_example {
 	my $command = $e->{command};
 	my $want_code = $command =~ s/\s+# exit (\d+)$// ? $1 : 0;
 	return if $command =~ m{^(\./demo|\./check|make|git)\b};
-	my $text = `cd '$dir' && timeout 250 sh -c '$command' 2>&1 < /dev/null`;
+	local @ENV{qw(DIR COMMAND)} = ($dir, $command);
+	my $text = `cd "\$DIR" && timeout 250 sh -c "\$COMMAND" 2>&1 < /dev/null`;
 	my $code = $? >> 8;
 	my @got = map { mask($_) } split /\n/, $text;
 	my (@missing, $at);
