@@ -158,7 +158,7 @@ $(B)/$(PORTABLE).tar.gz: $(B)/$(PORTABLE)/kwright LICENSE README.md
 
 # Figures of this machine; no test.
 bench: all
-	$(TEST_ENV) bench/run
+	@if [ -x bench/run ]; then $(TEST_ENV) bench/run; else echo 'no bench/run yet' >&2; exit 1; fi
 
 clean:
 	rm -rf '$(B)' '$(B)-asan' '$(B)-clang'

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -38,10 +39,25 @@ static void wipe_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
+/* As much as one line of the terminal holds: a line that wraps could not be rewritten. Counts
+ * characters of UTF-8, each as one column wide. */
+static int fitting_bytes(const char *text)
+{
+	struct winsize w;
+	int columns = 0, n = 0;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+		w.ws_col = 80;
+	for (; text[n]; n++)
+		if (((unsigned char)text[n] & 0xc0) != 0x80 && ++columns >= w.ws_col)
+			break;
+	return n;
+}
+
 static void draw_progress(void)
 {
 	if (progress_line[0] && isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r\033[K%s", progress_line);
+		fprintf(stderr, "\r\033[K%.*s", fitting_bytes(progress_line), progress_line);
 		fflush(stderr);
 	}
 }

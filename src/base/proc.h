@@ -7,8 +7,10 @@
  *     kw_proc_result_release(&r);
  *
  * The child gets its own process group, dies with us (PDEATHSIG), and no descriptor but 0, 1, 2
- * (and pass_fd). A program that is not there is KW_ERR_ENV; a non-zero exit, a signal or a
- * time-out is a result. KW_FAIL_EXEC=n fails the n-th. */
+ * (before_exec may clear FD_CLOEXEC of others). A program that is not there is KW_ERR_ENV; a
+ * non-zero exit, a signal or a time-out is a result. What the program leaves running in its group
+ * is killed when it ends. KW_FAIL_EXEC=n fails the n-th. After SIGINT (clock.h) it returns
+ * KW_ERR_INTERRUPTED. Thread rule: any thread; the child dies with the thread that called. */
 #ifndef KW_BASE_PROC_H
 #define KW_BASE_PROC_H
 
@@ -22,7 +24,8 @@ struct kw_proc_opts {
 	size_t in_bytes;
 	int timeout_ms;              /* 0: none */
 	size_t max_out_bytes;        /* per stream; more is dropped and .truncated set */
-	/* Runs in the child right before exec (sandbox); non-zero return ends it with 126. */
+	/* Runs in the child right before exec (sandbox); non-zero return ends it with 126. Only
+	 * async-signal-safe calls: no allocation, no stdio. */
 	int (*before_exec)(void *arg);
 	void *before_exec_arg;
 };

@@ -1,6 +1,8 @@
 /* hash, clock and log. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -107,6 +109,61 @@ static void log_progress(void)
 	kw_progress_end();
 }
 
+static void log_terminal(void)
+{
+	kw_progress("%s", "0123456789012345678901234567890123456789");
+	kw_log(KW_LOG_INFO, "between");
+	kw_progress("short");
+	kw_progress_end();
+}
+
+/* The same with stderr on a terminal of 20 columns. */
+static bool terminal_text(void (*f)(void), char *out, size_t out_bytes)
+{
+	struct winsize size = { .ws_row = 5, .ws_col = 20 };
+	int host = posix_openpt(O_RDWR | O_NOCTTY), status;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (host < 0 || grantpt(host) < 0 || unlockpt(host) < 0 ||
+	    ioctl(host, TIOCSWINSZ, &size) < 0)
+		return false;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(ptsname(host), O_RDWR | O_NOCTTY);
+
+		dup2(fd, 2);
+		f();
+		tcdrain(2);
+		_exit(0);
+	}
+	/* Reading fails when the last terminal descriptor is closed. */
+	while (len < out_bytes - 1 && (n = read(host, out + len, out_bytes - 1 - len)) > 0)
+		len += (size_t)n;
+	out[len] = '\0';
+	waitpid(pid, &status, 0);
+	close(host);
+	return true;
+}
+
+static void test_terminal(void)
+{
+	char text[512];
+
+	if (!terminal_text(log_terminal, text, sizeof(text))) {
+		skip(1, "no pseudo-terminal here");
+		return;
+	}
+	is_str(text,
+	       "\r\033[K0123456789012345678" /* cut at 19 of 20 columns */
+	       "\r\033[Kbetween\r\n"
+	       "\r\033[K0123456789012345678"
+	       "\r\033[Kshort\r\n",
+	       "on a terminal one line is rewritten, and a message goes above it");
+}
+
 static void test_log(void)
 {
 	is_str(stderr_of(log_some), "warning: low memory\nplain\n", "levels; no colour in a file");
@@ -119,6 +176,7 @@ int main(void)
 {
 	test_hash();
 	test_log();
+	test_terminal();
 	test_clock();
 	return done();
 }
