@@ -138,13 +138,32 @@ static void test_paths(void)
 	kw_arena_release(&a);
 }
 
+static int differing_from_source(struct kw_arena *a, char **paths, size_t count)
+{
+	const char *top = getenv("KW_TOP");
+	int differing = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *built_in, *source, *path = kw_path_join(a, top ? top : ".", paths[i]);
+		size_t n = 0, m = 0;
+
+		if (kw_data_read(paths[i], a, &built_in, &n, &err) == KW_OK &&
+		    kw_file_read_arena(path, 8 << 20, a, &source, &m, &err) == KW_OK && n == m &&
+		    memcmp(built_in, source, n) == 0)
+			continue;
+		diag("%s differs", paths[i]);
+		differing++;
+	}
+	return differing;
+}
+
 static void test_data(void)
 {
 	struct kw_arena a;
 	char **paths, *text;
 	size_t n, built_in, len;
 
-	kw_arena_init(&a, 16 << 20);
+	kw_arena_init(&a, 256 << 20);
 	is_int(kw_data_read("../etc/passwd", &a, &text, &len, &err), KW_ERR_NOT_FOUND, "no ..");
 	is_int(kw_data_read("/etc/passwd", &a, &text, &len, &err), KW_ERR_NOT_FOUND, "no root");
 	is_int(kw_data_read("zz/none", &a, &text, &len, &err), KW_ERR_NOT_FOUND, "not built in");
@@ -153,6 +172,8 @@ static void test_data(void)
 		if ((i > 0 && strcmp(paths[i - 1], paths[i]) >= 0) ||
 		    kw_data_read(paths[i], &a, &text, &len, &err) != KW_OK)
 			ok(false, "%s is in order and readable", paths[i]);
+	is_int(differing_from_source(&a, paths, built_in), 0, "%zu built-in files are as in the sources",
+	       built_in);
 	kw_mkdirs(temp_file("data/zz/sub"), &err);
 	put(temp_file("data/zz/one.yaml"), "one");
 	put(temp_file("data/zz/sub/two.yaml"), "two");
