@@ -1,0 +1,138 @@
+#!/bin/sh
+# The runners themselves: what should fail does fail. A runner that passes everything proves nothing.
+top=$(cd "$(dirname "$0")/../.." && pwd)
+tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT
+n=0
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; return; fi
+	echo "not ok $n - $2"
+	sed 's/^/# /' "$tmp/out"
+}
+
+# tests/cli/run with a kwright of our own.
+mkdir "$tmp/bin"
+cat > "$tmp/bin/kwright" <<'END'
+#!/bin/sh
+case $1 in
+say) shift; echo "$*" ;;
+json) echo '{"verdict":"ok","cases":[{"case":"a","n":3}],"none":null,"yes":true}' ;;
+fail) echo "bad.yaml:1:1: wrong" >&2; exit 2 ;;
+cat) cat ;;
+home) echo "$HOME"; ls -A "$XDG_DATA_HOME"; touch "$XDG_DATA_HOME/trace" ;;
+sleep) sleep 100 ;;
+crash) kill -SEGV $$ ;;
+esac
+END
+chmod +x "$tmp/bin/kwright"
+cli() { # EXPECTED-FAILURES NAME; the case on standard input
+	{ echo '== case'; cat; } > "$tmp/x.test"
+	KWRIGHT=$tmp/bin/kwright "$top/tests/cli/run" "$tmp/x.test" > "$tmp/out" 2>&1
+	[ "$(grep -c '^not ok' "$tmp/out")" -eq "$1" ] && grep -q '^1\.\.[1-9]' "$tmp/out"
+	ok $? "cli: $2"
+}
+cli 0 "what holds passes" <<'END'
+file sub/in.txt
+|one
+|two
+$ kwright say hello world
+out hello
+out~ ^hello w.rld$
+out! bye
+err-empty
+$ kwright fail
+exit 2
+err bad.yaml:1:1
+out-empty
+$ kwright cat < sub/in.txt
+out~ ^one\ntwo\n$
+$ kwright cat
+< typed
+out typed
+$ kwright json
+json verdict ok
+json cases.0.n 3
+json cases.# 1
+json none null
+json yes true
+json~ cases.0.case ^[a-z]$
+$ kwright home
+$ kwright home
+out trace
+END
+cli 1 "a wrong exit code fails" <<'END'
+$ kwright fail
+END
+cli 1 "a missing text fails" <<'END'
+$ kwright say x
+out y
+END
+cli 1 "an unwanted text fails" <<'END'
+$ kwright say x
+out! x
+END
+cli 1 "an unmatched regex fails" <<'END'
+$ kwright say x
+out~ ^y
+END
+cli 1 "output where none is wanted fails" <<'END'
+$ kwright say x
+out-empty
+END
+cli 1 "a wrong JSON value fails" <<'END'
+$ kwright json
+json verdict wrong
+END
+cli 1 "a missing JSON key fails" <<'END'
+$ kwright json
+json verdict.x 1
+END
+cli 1 "what is no JSON fails" <<'END'
+$ kwright say {
+json a 1
+END
+cli 1 "a crash fails" <<'END'
+$ kwright crash
+END
+cli 1 "a program that hangs is killed and fails" <<'END'
+timeout 1
+$ kwright sleep
+END
+cli 0 "a program that is not there skips the case" <<'END'
+needs kw-no-such-program
+$ kwright fail
+END
+printf '$ kwright say x\n' > "$tmp/y.test"
+! KWRIGHT=$tmp/bin/kwright "$top/tests/cli/run" "$tmp/y.test" > "$tmp/out" 2>&1
+ok $? "cli: a command outside a case is refused"
+
+# tools/run-tests.
+program() { # NAME BODY
+	printf '#!/bin/sh\n%s\n' "$2" > "$tmp/$1"
+	chmod +x "$tmp/$1"
+}
+counts() { # WANT STATUS NAME PROGRAM...
+	want=$1 status=$2 name=$3
+	shift 3
+	KW_TEST_TIMEOUT=2 KW_SUMMARY=$tmp/summary "$top/tools/run-tests" "$@" > "$tmp/out" 2>&1
+	[ $? -eq "$status" ] && [ "$(tail -n 1 "$tmp/out")" = "$want" ] &&
+		[ "$(cat "$tmp/summary")" = "$want" ]
+	ok $? "run-tests: $name"
+}
+program good 'echo ok 1; echo "ok 2 # SKIP no"; echo 1..2'
+program bad 'echo ok 1; echo not ok 2; echo 1..2; exit 1'
+program crash 'echo ok 1; kill -SEGV $$'
+program short 'echo 1..3; echo ok 1'
+program silent ':'
+program hang 'echo ok 1; sleep 100'
+program none 'echo "1..0 # SKIP not here"'
+counts '1 passed, 0 failed, 1 skipped' 0 "a good program" "$tmp/good"
+counts '2 passed, 1 failed, 1 skipped' 1 "a failed test" "$tmp/good" "$tmp/bad"
+counts '2 passed, 1 failed, 1 skipped' 1 "a crash" "$tmp/good" "$tmp/crash"
+counts '2 passed, 1 failed, 1 skipped' 1 "fewer tests than planned" "$tmp/good" "$tmp/short"
+counts '1 passed, 1 failed, 1 skipped' 1 "no output" "$tmp/good" "$tmp/silent"
+counts '2 passed, 1 failed, 1 skipped' 1 "a hang" "$tmp/good" "$tmp/hang"
+counts '1 passed, 1 failed, 1 skipped' 1 "no such program" "$tmp/good" "$tmp/gone"
+counts '1 passed, 0 failed, 2 skipped' 0 "a program that skips itself" "$tmp/good" "$tmp/none"
+counts '0 passed, 0 failed, 1 skipped' 1 "nothing at all is no success" "$tmp/none"
+echo "1..$n"
