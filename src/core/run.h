@@ -1,0 +1,54 @@
+/* run.h - a whole search on one task: rounds, model calls, and the result's dispatch list (design 2, 5, 11). */
+#ifndef KW_CORE_RUN_H
+#define KW_CORE_RUN_H
+
+#include "base/arena.h"
+#include "base/json.h"
+
+/* Why a run ended; RUNNING also stands for "was killed": it can be resumed. */
+#define KW_RUN_STATE_LIST(X)                                                            \
+	X(RUNNING, "running")                                                           \
+	X(GOAL, "goal met")                                                             \
+	X(CONVERGED, "two rounds in a row gained under 5%")                             \
+	X(EXHAUSTED, "nothing left to try")                                             \
+	X(BUDGET, "budget spent")                                                       \
+	X(INTERRUPTED, "interrupted")                                                   \
+	X(NO_PATTERN, "no pattern fits; give a model")                                  \
+	X(NO_CORRECT, "no candidate was right")                                         \
+	X(FAILED, "an error ended it")
+enum kw_run_state {
+#define X(e, text) KW_RUN_##e,
+	KW_RUN_STATE_LIST(X)
+#undef X
+	KW_RUN_STATE_COUNT
+};
+const char *kw_run_state_text(enum kw_run_state s);
+
+struct kw_model_call {
+	const char *provider, *model, *role;
+	int64_t tokens_in, tokens_out, latency_ns;
+	double cost_usd;
+	const char *prompt_sha, *answer_sha, *outcome;
+};
+struct kw_round {
+	int index;
+	const char *step;                 /* what this round changed: pattern, directive */
+	int evaluations;
+	double best_ns_before, best_ns_after;
+};
+/* One row of a result: the first whose require holds is used; the last is the baseline. */
+struct kw_result_entry {
+	const char *require;              /* "" always */
+	const char *candidate_sha, *tune; /* candidate_sha "" = baseline */
+	const char *cases;                /* labels it was proven on */
+};
+struct kw_result_list {
+	struct kw_result_entry *entries;
+	size_t count;
+};
+json_t *kw_model_call_to_json(const struct kw_model_call *c);
+json_t *kw_round_to_json(const struct kw_round *r);
+json_t *kw_result_list_to_json(const struct kw_result_list *l);
+enum kw_status kw_result_list_from_json(struct kw_result_list *l, const json_t *j, struct kw_arena *a,
+					struct kw_error *err);
+#endif

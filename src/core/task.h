@@ -1,0 +1,151 @@
+/* task.h - operation + inputs + reference + cases + tolerance + goal (design 4, docs/tasks.md).
+ *
+ * Plain data. Loaded from YAML (a path, or a name in the library tasks/), or from the one-line form
+ *     softmax(x, axis=-1)   with inputs  "x:f16[128,4096]"
+ * Everything lives in the task's arena; borrow it as long as the task lives. Immutable after load:
+ * safe to read from any thread.
+ *
+ * The reference expression is kept as text here; src/expr parses it against these declarations. */
+#ifndef KW_CORE_TASK_H
+#define KW_CORE_TASK_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "core/dtype.h"
+#include "core/intexpr.h"
+#include "core/shape.h"
+
+struct kw_dim {
+	const char *name;
+	int64_t min, max;              /* declared range, inclusive */
+	int64_t multiple;              /* unseen shapes are multiples of this; default 1 */
+};
+
+/* How the judge fills an input. range applies to uniform and integers. */
+#define KW_DIST_LIST(X)                                                                   \
+	X(NORMAL, "normal")      /* mean 0, sigma 1 (range [a,b]: mean a, sigma b) */      \
+	X(UNIFORM, "uniform")    /* range, default [0, 1) */                              \
+	X(INTEGERS, "integers")  /* whole numbers, range inclusive; for indices: [0, n-1] */ \
+	X(BERNOULLI, "bernoulli")/* 0 or 1; range [p, p] */                               \
+	X(PROBABILITIES, "probabilities") /* positive, last axis sums to 1 */             \
+	X(POSITIVE, "positive")  /* |normal| + 0.1 */                                     \
+	X(ONES, "ones")                                                                   \
+	X(ZEROS, "zeros")                                                                 \
+	X(PERMUTATION, "permutation") /* of 0..n-1 along the last axis */
+enum kw_dist {
+#define X(e, name) KW_DIST_##e,
+	KW_DIST_LIST(X)
+#undef X
+	KW_DIST_COUNT
+};
+
+/* Layouts that a check case can ask for, per input (design 4; case B06). */
+#define KW_LAYOUT_LIST(X)                                                                 \
+	X(CONTIGUOUS, "contiguous")                                                       \
+	X(SLICED, "sliced")        /* columns of a wider buffer: outer strides larger */  \
+	X(STEP, "step")            /* last stride 2 */                                    \
+	X(TRANSPOSED, "transposed")/* last two strides swapped */                         \
+	X(EXPANDED, "expanded")    /* first stride 0 */                                   \
+	X(UNALIGNED, "unaligned")  /* contiguous, base one element past alignment */
+enum kw_layout_kind {
+#define X(e, name) KW_LAYOUT_##e,
+	KW_LAYOUT_LIST(X)
+#undef X
+	KW_LAYOUT_COUNT
+};
+
+enum kw_compare_mode {
+	KW_COMPARE_VALUES,             /* numbers within tolerance */
+	KW_COMPARE_INDICES,            /* index outputs: ties are equal if the values they select are */
+	KW_COMPARE_DISTRIBUTION        /* random outputs: moments and range */
+};
+
+struct kw_tensor_decl {
+	const char *name;
+	enum kw_dtype dtype;
+	int rank;
+	struct kw_intexpr *shape[KW_MAX_RANK];   /* in dims */
+	enum kw_dist dist;
+	bool has_range;
+	struct kw_intexpr *range_lo_int, *range_hi_int; /* integer ranges may use dims; NULL if plain */
+	double range_lo, range_hi;
+	bool inout;                              /* input that the kernel also updates */
+	enum kw_compare_mode compare;            /* outputs */
+	const char *indexes;                     /* compare: indices -> the input whose values they select */
+	int64_t indexes_axis;                    /* along this axis of that input (negative from the end) */
+	int line;                                /* in the file; 0 for one-line tasks */
+};
+
+struct kw_param {
+	const char *name;
+	enum kw_dtype dtype;
+	double value;
+};
+
+struct kw_case {
+	bool perf;                               /* timed; else checked only */
+	bool large;                              /* over 2^31 elements or so: only with --large */
+	const char *label;                       /* "rows=4096 cols=4096" (+ " x=sliced") */
+	int64_t *dims;                           /* one per task dim, same order */
+	enum kw_layout_kind *layouts;            /* one per input; all CONTIGUOUS by default */
+	int line;
+};
+
+enum kw_policy { KW_LIBRARIES_REFUSE, KW_LIBRARIES_ALLOW };
+
+struct kw_goal {
+	double speedup;                          /* 0: none */
+	double sol;                              /* 0: none */
+};
+
+struct kw_task {
+	struct kw_arena arena;
+	const char *name, *title;                /* title: one line for lists; may be "" */
+	const char *file;                        /* where it came from; "(command line)" */
+	const char *text;                        /* canonical source text (hashed) */
+	char sha256[KW_SHA256_HEX];
+	struct kw_dim *dims;
+	size_t dim_count;
+	struct kw_tensor_decl *inputs, *outputs;
+	size_t input_count, output_count;
+	struct kw_param *params;
+	size_t param_count;
+	const char *expr;                        /* reference expression, or NULL */
+	int expr_line, expr_column;              /* where its text starts in the file */
+	const char *reference_c;                 /* C reference source path, or NULL */
+	struct kw_case *cases;                   /* perf cases first, in file order */
+	size_t case_count, perf_count;
+	double rtol, atol;                       /* override; negative: derived (design 6.8) */
+	unsigned allow_precision;                /* bit per enum kw_dtype that may be used inside; tf32 below */
+	bool allow_tf32;
+	enum kw_policy libraries;
+	struct kw_goal goal;
+	bool unconfirmed;                        /* drafted by a model, not yet accepted */
+};
+
+/* Loads by path when the word has a '/' or ends in .yaml/.yml or exists as a file, else
+ * "tasks/WORD.yaml" of the library (suggests the nearest name). */
+enum kw_status kw_task_load(struct kw_task *t, const char *path_or_name, struct kw_error *err);
+enum kw_status kw_task_parse_yaml(struct kw_task *t, const char *file, const char *text, size_t len,
+				  struct kw_error *err);
+/* One-line form. inputs: "x:f16[128,4096]" each; the numbers become fixed dims n0, n1, … (equal
+ * numbers written as names, x:f32[rows=128,cols=4096], become dims). Output dtype and shape are
+ * filled by src/expr (kw_expr_complete_task). */
+enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const char *const *inputs,
+				  size_t input_count, struct kw_error *err);
+void kw_task_release(struct kw_task *t);
+
+/* Dims of a case as an environment for integer expressions (vars in the arena). */
+enum kw_status kw_case_env(const struct kw_task *t, const struct kw_case *c, struct kw_arena *a,
+			   struct kw_intenv *env, struct kw_error *err);
+/* Concrete shape of a declaration under a case. */
+enum kw_status kw_tensor_shape(const struct kw_tensor_decl *d, const struct kw_intenv *env,
+			       struct kw_shape *out, struct kw_error *err);
+/* Builds a case from dim values (unseen shapes); label is made. Layouts contiguous. */
+enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, bool perf,
+			    struct kw_arena *a, struct kw_case *out, struct kw_error *err);
+const char *kw_dist_name(enum kw_dist d);
+const char *kw_layout_name(enum kw_layout_kind l);
+
+#endif

@@ -1,0 +1,103 @@
+/* device.h - runs artefacts: allocates, shares, launches, times, flushes (design 2, 6, 7).
+ *
+ * A device knows nothing of right or wrong. It offers *sessions*: K slots of working buffers that the judge can fill
+ * and read, and a player process in which one artefact at a time runs on them. On `cpu` a slot's buffers are memfds
+ * mapped into both; on GPUs (later) they are exported allocations, and fill and read happen on the device.
+ *
+ * Life: session_new -> [fill slots through slot_ptr] -> player_start -> load -> run ... -> player_stop -> free.
+ * A session may have several players at once on the same slots (candidate and trusted baselines), at most one
+ * of them running; the others are stopped (SIGSTOP on the cpu).
+ *
+ * Faults of a candidate come back in kw_play_result, never as kw_status; a kw_status means our machine failed. */
+#ifndef KW_DEVICE_DEVICE_H
+#define KW_DEVICE_DEVICE_H
+
+#include "core/artefact.h"
+#include "core/hardware.h"
+#include "core/plan.h"
+#include "core/verdict.h"
+
+enum kw_placement { KW_PLACE_START, KW_PLACE_END };  /* which side of the buffer touches its guard */
+
+/* One working buffer of every slot: inputs, then outputs, then workspaces. */
+struct kw_buffer_spec {
+	const char *name;
+	size_t bytes;                     /* extent of the view in bytes; 0 is allowed */
+	size_t align_bytes;               /* base alignment promised (64 unless unaligned) */
+	size_t misalign_bytes;            /* base is this far past alignment (layout unaligned) */
+	bool read_only;                   /* inputs: mapped read-only in the player */
+};
+struct kw_session_opts {
+	const struct kw_buffer_spec *buffers;
+	size_t buffer_count;
+	int slots;                        /* K */
+	enum kw_placement placement;
+};
+struct kw_player_opts {
+	bool trusted;                     /* a baseline: no lock-down, own process all the same */
+	int64_t memory_bytes;             /* rlimit on top of the slots; 0: default 2 GiB */
+	int threads;                      /* OMP_NUM_THREADS; 0: all usable cores */
+};
+/* How a call ended. */
+enum kw_play_end { KW_PLAY_DONE, KW_PLAY_SIGNAL, KW_PLAY_EXIT, KW_PLAY_TIMEOUT, KW_PLAY_NO_ENTRY, KW_PLAY_LOAD_FAILED,
+		   KW_PLAY_FORGED, KW_PLAY_NO_MEMORY };
+struct kw_play_result {
+	enum kw_play_end end;
+	int64_t wall_ns;                  /* judge's clock: from before the player may run to its answer */
+	int64_t background_ns;            /* CPU time the player used while it should have been idle */
+	int64_t *slot_ns;                 /* advisory, from the player; NULL or one per entry of order */
+	int signal, exit_code;
+	/* For faults: which buffer is nearest and where. */
+	int buffer;                       /* index into buffers, -1: none near */
+	int slot;
+	int64_t offset_bytes;             /* of the address from the buffer's start (may be negative) */
+	uint64_t address;
+	bool write;                       /* the access was a write, as far as known */
+	bool blocked_syscall;             /* ended or refused by the sandbox */
+	char detail[200];                 /* "system call openat refused", dlerror text */
+};
+
+struct kw_device;
+struct kw_session;
+struct kw_player;
+
+struct kw_device_ops {
+	const char *name;
+	/* All required. */
+	enum kw_status (*open)(struct kw_device **out, struct kw_error *err);
+	enum kw_status (*ceiling)(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
+				  struct kw_ceiling *out, struct kw_error *err);
+	enum kw_status (*session_new)(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
+				      struct kw_error *err);
+	void (*session_free)(struct kw_session *s);
+	enum kw_status (*player_start)(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
+				       struct kw_error *err);
+	/* Loads an artefact for a bound plan (its kernels run in order for one call). */
+	enum kw_status (*load)(struct kw_player *p, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+			       int timeout_ms, struct kw_play_result *r, struct kw_error *err);
+	/* Runs the plan once on each slot of order[0..n). Before it returns, the player is stopped: nothing of it
+	 * runs until the next run. order may be empty: measures the fixed cost of a batch. */
+	enum kw_status (*run)(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+			      struct kw_error *err);
+	void (*player_stop)(struct kw_player *p);  /* kills the whole process group */
+};
+struct kw_device {
+	const struct kw_device_ops *ops;
+	struct kw_hardware hardware;
+};
+
+const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
+enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
+void kw_device_close(struct kw_device *d);
+/* Judge's own mapping of a buffer (host-visible devices). */
+void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
+/* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
+bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+/* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. */
+int64_t kw_player_linger(struct kw_player *p, int64_t ns);
+/* "landlock seccomp pid net ipc user rlimits": layers active in this player. */
+const char *kw_player_layers(const struct kw_player *p);
+/* Hidden entry of main(): `kwright __player`. Never returns. */
+void kw_player_main(int argc, char **argv) __attribute__((noreturn));
+
+#endif

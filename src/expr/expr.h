@@ -1,0 +1,161 @@
+/* expr.h - tensor expressions: parse, infer, cost, evaluate (design 4, docs/expressions.md).
+ *
+ * A task's reference text becomes a typed graph once; a case binds the dims and gives numbers.
+ *
+ *     kw_expr_parse(task, arena, &e, err);             // graph with symbolic shapes and dtypes
+ *     kw_expr_bind(e, case, arena, &b, err);           // concrete shapes
+ *     kw_expr_cost(b, &cost);                          // flops, compulsory bytes
+ *     kw_eval_new(b, views, opts, &ev, err);           // f64 (or emulated f32) evaluation
+ *     kw_eval_box(ev, 0, start, count, out, err);      // any rectangular part of an output
+ *
+ * Names follow numpy and torch.nn.functional. The graph keeps composite operations (softmax,
+ * layernorm, matmul, conv2d, ...) as single nodes; kw_expr_lower rewrites those that can be into
+ * elementwise nodes and reductions, for authors. Everything lives in the given arena, immutable after
+ * creation; an evaluator is used by several threads at once through kw_eval_box. */
+#ifndef KW_EXPR_EXPR_H
+#define KW_EXPR_EXPR_H
+
+#include "core/task.h"
+
+/* Node kinds. The op table (ops.def) gives each function its name, arity, attributes, kind, flops per
+ * element, its f64 kernel and its documentation line (docs/expressions.md is made from it). */
+enum kw_node_kind {
+	KW_NODE_INPUT,       /* index: which input */
+	KW_NODE_PARAM,       /* index: which param (a scalar) */
+	KW_NODE_CONST,       /* value */
+	KW_NODE_DIM,         /* a dim used as a number: dim expression */
+	KW_NODE_ELEMENTWISE, /* args broadcast to the output shape */
+	KW_NODE_REDUCE,      /* sum mean max min prod argmax argmin any all var ... over axes */
+	KW_NODE_SCAN,        /* cumsum, cumprod along one axis */
+	KW_NODE_MOVE,        /* reshape transpose slice concat broadcast flip pad: no arithmetic */
+	KW_NODE_CONTRACT,    /* matmul, einsum, linear */
+	KW_NODE_WINDOW,      /* conv, pooling */
+	KW_NODE_GATHER,      /* take, embedding, gather, one_hot, topk */
+	KW_NODE_COMPOSITE    /* softmax, layernorm, attention, cross_entropy, ...: see lower */
+};
+struct kw_op;            /* one row of the op table; opaque outside expr/ but for the calls below */
+const char *kw_op_name(const struct kw_op *op);
+
+/* A symbolic size: an integer expression over dims, kept as canonical text and as a tree. */
+struct kw_sym {
+	const struct kw_intexpr *expr;
+};
+struct kw_node {
+	enum kw_node_kind kind;
+	const struct kw_op *op;              /* NULL for INPUT PARAM CONST DIM */
+	int id;                              /* position in kw_expr.nodes: args come first */
+	enum kw_dtype dtype;                 /* computed type; the judge evaluates in f64 anyway */
+	int rank;
+	struct kw_sym shape[KW_MAX_RANK];
+	struct kw_node **args;
+	int arg_count;
+	int index;                           /* INPUT, PARAM; output number of a multi-output op */
+	double value;                        /* CONST */
+	int axes[KW_MAX_RANK], axis_count;   /* REDUCE SCAN softmax…; normalised, ascending */
+	bool keepdims;
+	int64_t attr[16];                    /* op's own: stride, padding, dilation, groups, k, causal … */
+	double fattr[4];                     /* eps, delta, scale … when given as numbers */
+	const char *sattr;                   /* einsum text, "tanh" … */
+	int line, column;
+	int use_count;
+};
+struct kw_expr {
+	const struct kw_task *task;
+	struct kw_node **nodes;              /* topological */
+	size_t node_count;
+	struct kw_node **outputs;            /* one per task output, same order */
+	size_t output_count;
+};
+
+/* Parses task->expr against the declarations. Errors carry file:line:column and a caret line. Checks
+ * outputs' shapes and dtypes against the declared ones. */
+enum kw_status kw_expr_parse(const struct kw_task *task, struct kw_arena *a, struct kw_expr **out,
+			     struct kw_error *err);
+/* For one-line tasks: fills outputs (names y or y0, y1; dtype, shape) from the expression. */
+enum kw_status kw_expr_complete_task(struct kw_task *task, struct kw_error *err);
+/* Rewrites composites into ELEMENTWISE, REDUCE, MOVE, SCAN nodes where a definition exists (softmax,
+ * log_softmax, layernorm, rmsnorm, groupnorm, batchnorm, gelu, silu, cross_entropy, mse, huber, kl_div,
+ * var, …); others stay. The result is a new graph on the same task. */
+enum kw_status kw_expr_lower(const struct kw_expr *e, struct kw_arena *a, struct kw_expr **out,
+			     struct kw_error *err);
+
+/* Families decide which patterns fit. */
+#define KW_FAMILY_LIST(X)                                                                  \
+	X(POINTWISE, "pointwise")        /* elementwise with broadcasting */               \
+	X(ROW_REDUCE, "row_reduce")      /* reductions over trailing axes, then elementwise (softmax, norms, sums) */ \
+	X(COLUMN_REDUCE, "column_reduce")/* reductions over leading or middle axes */      \
+	X(SCAN, "scan")                                                                    \
+	X(MATMUL, "matmul")              /* contraction with pointwise epilogue, batched too */ \
+	X(ATTENTION, "attention")                                                          \
+	X(CONV, "conv")                                                                    \
+	X(POOL, "pool")                                                                    \
+	X(MOVE, "move")                  /* transpose, concat, slice … */                  \
+	X(GATHER, "gather")                                                                \
+	X(SORT, "sort")                  /* top-k */                                       \
+	X(MIXED, "mixed")
+enum kw_family {
+#define X(e, name) KW_FAMILY_##e,
+	KW_FAMILY_LIST(X)
+#undef X
+	KW_FAMILY_COUNT
+};
+const char *kw_family_name(enum kw_family f);
+enum kw_family kw_expr_family(const struct kw_expr *e);
+/* Length of the longest reduction behind an output under a bound case (1 when none). */
+struct kw_bound;                             /* an expression with concrete shapes; opaque */
+enum kw_status kw_expr_bind(const struct kw_expr *e, const struct kw_case *c, struct kw_arena *a,
+			    struct kw_bound **out, struct kw_error *err);
+int64_t kw_bound_reduction(const struct kw_bound *b, int output);
+const struct kw_shape *kw_bound_input_shape(const struct kw_bound *b, int input);
+const struct kw_shape *kw_bound_output_shape(const struct kw_bound *b, int output);
+const struct kw_shape *kw_bound_node_shape(const struct kw_bound *b, int node_id);
+
+struct kw_cost {
+	double flops;                        /* arithmetic the definition needs; exp etc. count 1 */
+	double bytes_read, bytes_written;    /* compulsory: each used input element once, each output once */
+	double special;                      /* exp, tanh, div, sqrt … counted apart too */
+};
+void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out);
+
+/* Evaluation. F64 is the reference; F32 emulates a plain kernel that accumulates in f32 (every
+ * elementwise result and running sum rounded to f32, sequential order) and rounds the output to its
+ * dtype: the judge takes the tolerance from it. */
+enum kw_eval_mode { KW_EVAL_F64, KW_EVAL_F32 };
+struct kw_eval;
+/* inputs: one view per task input (any layout); borrowed and must not change while the evaluator
+ * lives. params: one value per task param, or NULL for the declared ones. threads: how many threads
+ * kw_eval_prepare may use. max_bytes: memory for materialised nodes; KW_ERR_LIMIT if it does not do. */
+enum kw_status kw_eval_new(const struct kw_bound *b, const struct kw_view *inputs, const double *params,
+			   enum kw_eval_mode mode, int threads, size_t max_bytes, struct kw_eval **out,
+			   struct kw_error *err);
+void kw_eval_free(struct kw_eval *ev);
+/* Same graph, new inputs (or new contents of the same inputs): drops materialised values. Must be called
+ * whenever contents changed. */
+enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, struct kw_error *err);
+/* Materialises what boxes of the whole output share (e.g. batch statistics); optional: kw_eval_box does it
+ * on first use under a lock. `whole` false: only a few boxes will be asked, so do not materialise what is
+ * only cheaper when everything is needed. */
+enum kw_status kw_eval_prepare(struct kw_eval *ev, bool whole, struct kw_error *err);
+/* The box start..start+count of an output, row-major, into out (product of count doubles). Thread-safe. */
+enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start, const int64_t *count,
+			   double *out, struct kw_error *err);
+/* How to cut the whole output into boxes that are cheap to evaluate (all boxes equal but the last ones);
+ * about target_elements each. */
+void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements, int64_t count[KW_MAX_RANK]);
+
+/* Emits naive C (a plan-form candidate for backend `c`): plain loops, one loop nest per node of the graph with
+ * elementwise chains fused, the way one writes it first. openmp: `omp parallel for` on outer loops. The plan
+ * lines are included. KW_NO when an operation has no emitter (err says which). */
+enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct kw_buf *out, struct kw_error *err);
+/* The C text of an elementwise subgraph as one scalar expression; leaves are printed by the callback (which
+ * returns false for "descend"). Functions are those of the builder header (kw.h). */
+typedef bool (*kw_leaf_fn)(void *arg, const struct kw_node *n, struct kw_buf *out);
+enum kw_status kw_expr_emit_scalar_c(const struct kw_node *root, kw_leaf_fn leaf, void *arg, struct kw_buf *out,
+				     struct kw_error *err);
+
+/* Audit of design 4: labels only. Each finding is one line in the arena: "constant_output: …". Evaluates the
+ * expression at small sizes. */
+enum kw_status kw_expr_audit(const struct kw_expr *e, struct kw_arena *a, const char ***labels, size_t *count,
+			     struct kw_error *err);
+
+#endif

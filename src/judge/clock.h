@@ -1,0 +1,13 @@
+/* clock.h - from samples to a time with an interval (design 7). */
+#ifndef KW_JUDGE_CLOCK_H
+#define KW_JUDGE_CLOCK_H
+
+#include "core/verdict.h"
+
+/* Median and a 95% bootstrap interval of it (2,000 resamples by a fixed generator: same samples, same answer). */
+void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *out);
+/* Ratio of medians a/b with its interval, paired by turn (ABBA): samples i of both come from the same turn. */
+void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high);
+bool kw_times_differ(const struct kw_times *a, const struct kw_times *b);  /* intervals do not overlap */
+
+#endif

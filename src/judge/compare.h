@@ -1,0 +1,36 @@
+/* compare.h - got against want, f64 statistics, and the tolerance that decides (design 6.8).
+ *
+ * tolerance(want) = max( k x A, 2 ulp_out(want) + 2 ulp_acc(want) x sqrt(R) ), where A is the largest absolute error of a
+ * plain f32-accumulating evaluation of the same expression on a sample of this trial's own elements (capped at 1% of the
+ * RMS of the expected values, so that zeros never pass), k = 4, R the reduction length, ulp_acc the spacing of the
+ * accumulation type (f32; f64 for f64 tasks; lower where the task's precision.allow says so). Integers and bool: exact. NaN and
+ * Inf exactly where the reference has them. The task's own rtol/atol replace it when given. */
+#ifndef KW_JUDGE_COMPARE_H
+#define KW_JUDGE_COMPARE_H
+
+#include "core/task.h"
+#include "core/verdict.h"
+
+struct kw_tolerance {
+	double abs_part;              /* k x A after the cap */
+	double rel;                   /* task's rtol; < 0: none */
+	double abs;                   /* task's atol; < 0: none */
+	enum kw_dtype out;
+	double acc_ulp_rel;           /* relative spacing of the accumulation type, e.g. 2^-23 */
+	double sqrt_r;
+	bool exact;
+};
+double kw_tolerance_at(const struct kw_tolerance *t, double want);
+/* Adds a chunk: n values at flat row-major indices first..first+n of a contiguous part of the output. got is in
+ * the output's dtype. poison_seed: to count unwritten ones. Not thread-safe: one stats per thread, then merge. */
+void kw_compare_init(struct kw_compare_stats *s);
+void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, const void *got, const double *want,
+		      size_t n, const struct kw_shape *shape, int64_t first, uint64_t poison_seed);
+void kw_compare_merge(struct kw_compare_stats *into, const struct kw_compare_stats *from);
+void kw_compare_finish(struct kw_compare_stats *s);   /* norms and ratios */
+bool kw_compare_right(const struct kw_compare_stats *s);
+/* Reads what the numbers look like: NAN, UNWRITTEN, PRECISION (all errors small and relative, as rounding to a
+ * narrower type makes them) or MISMATCH. */
+enum kw_subclass kw_compare_classify(const struct kw_compare_stats *s, const struct kw_tolerance *t);
+
+#endif

@@ -1,0 +1,54 @@
+/* judge.h - the trusted side: owns inputs, expected values, the clock and the verdict (design 6, 7, 8).
+ *
+ *     kw_judge_new("cpu", &j, err);
+ *     kw_judge_eval(j, task, expr, candidate, &opts, &verdict, err);
+ *     kw_judge_free(j);
+ *
+ * What a trial is: seeds drawn after the build; inputs filled into a slot; outputs poisoned; the candidate called in
+ * its sandboxed player while the judge's clock runs; the player stopped; outputs compared with the f64 reference, chunk
+ * by chunk. Timed calls are checked calls. A wrong kernel is a verdict (KW_OK returned); KW_ERR_* is our machine. */
+#ifndef KW_JUDGE_JUDGE_H
+#define KW_JUDGE_JUDGE_H
+
+#include "backend/backend.h"
+#include "core/candidate.h"
+#include "core/task.h"
+#include "core/verdict.h"
+#include "device/device.h"
+#include "expr/expr.h"
+
+enum kw_judge_effort {
+	KW_EFFORT_SCREEN,    /* tuner: perf cases (or one), 1 checked trial, few timed calls, no baselines */
+	KW_EFFORT_FULL,      /* eval: every case, 5 trials, special values, timing to 1%, baselines */
+	KW_EFFORT_FINAL      /* hand-over: full, plus a fresh process per trial, shapes drawn from the dim ranges */
+};
+struct kw_judge_opts {
+	enum kw_judge_effort effort;
+	int trials;                       /* 0: by effort (1, 5, 5) */
+	double ci_target;                 /* 0: 0.01 */
+	int64_t time_limit_ns;            /* for timing one case; 0: by effort */
+	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */
+	uint64_t seed;                    /* 0: drawn after the build */
+	bool with_baselines, large;
+	int threads;                      /* of the candidate; 0: all */
+	int only_case;                    /* -1: all */
+	double best_ns;                   /* SCREEN: stop early when clearly slower than 2 x this; 0: never */
+	const char *compiler;             /* for the backend; NULL default */
+	void (*progress)(void *arg, const char *text);
+	void *progress_arg;
+};
+void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort);
+
+struct kw_judge;
+enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw_error *err);
+void kw_judge_free(struct kw_judge *j);
+struct kw_device *kw_judge_device(struct kw_judge *j);
+/* v must be initialised (kw_verdict_init). Not thread-safe per judge. */
+enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
+			     const struct kw_candidate *c, const struct kw_judge_opts *o,
+			     struct kw_verdict *v, struct kw_error *err);
+/* Times the task's baselines alone (no candidate): verdict holds only cases with baselines. */
+enum kw_status kw_judge_baselines(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
+				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* search.h - the engine: rounds, stop rules, the tuner (design 11).
+ *
+ * A strategy (vtable, strategies.def) proposes what to try next; the engine judges, stores each verdict before it tells the
+ * strategy, and stops by rule: goal met, two rounds in a row under 5%, budget spent, interrupted. Killed at any moment, a
+ * run resumes: what the store has is not judged again. */
+#ifndef KW_SEARCH_SEARCH_H
+#define KW_SEARCH_SEARCH_H
+
+#include "author/author.h"
+#include "judge/judge.h"
+#include "store/store.h"
+
+struct kw_budget {
+	int max_evaluations;              /* 0: none */
+	int64_t max_wall_ns;              /* 0: none */
+	int max_rounds;                   /* 0: strategy's default */
+};
+/* One line of progress; all numbers may be 0 when unknown. */
+struct kw_progress {
+	int round, rounds, evaluation, planned;
+	const char *candidate, *tune;
+	double best_ns, best_speedup, rate_per_s;
+	int64_t left_ns;
+	const char *verdict;
+};
+struct kw_search_opts {
+	const char *backend, *device, *strategy;   /* "c", "cpu", "tune" */
+	struct kw_budget budget;
+	struct kw_judge_opts judge;                /* threads, seed, compiler, large */
+	int64_t resume_run;                        /* 0: a new run */
+	void (*progress)(void *arg, const struct kw_progress *p);
+	void *progress_arg;
+};
+/* One point of the tuner's curve: after how many evaluations the best was how fast. */
+struct kw_curve_point {
+	int evaluations;
+	double best_ns;
+	int64_t at_ns;
+};
+struct kw_tune_report {
+	const char *candidate;
+	int64_t space;                    /* points that satisfy the where lines */
+	int tried, failed_build, pruned, wrong;
+	struct kw_curve_point *curve;
+	size_t curve_count;
+	int64_t *best_values;             /* plan order */
+	double best_ns;
+};
+struct kw_search_result {
+	struct kw_arena arena;
+	int64_t run_id;
+	enum kw_run_state state;
+	bool has_best;
+	struct kw_candidate best;         /* with tune_values */
+	struct kw_verdict verdict;        /* final effort */
+	struct kw_result_list list;
+	struct kw_tune_report *tunes;
+	size_t tune_count;
+	struct kw_round *rounds;
+	size_t round_count;
+	const char **reasons;             /* why patterns did not fit */
+	size_t reason_count;
+	int evaluations;
+	int64_t wall_ns;
+};
+void kw_search_opts_default(struct kw_search_opts *o);
+enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
+			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
+			     struct kw_search_result *out, struct kw_error *err);
+void kw_search_result_release(struct kw_search_result *r);
+/* The tuner alone, on one candidate: successive halving over its tune space. */
+enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,
+			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
+			   struct kw_arena *a, struct kw_tune_report *out, struct kw_error *err);
+
+#endif

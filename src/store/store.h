@@ -1,0 +1,94 @@
+/* store.h - every query; the only SQL in the tree. SQLite, WAL, one file (design 12).
+ *
+ * Where: `.kernelwright/store.db` of the working folder, or --store DIR. Verdicts are committed as they come, so kill -9
+ * at any moment loses none that was reported. Several processes may use one store (busy timeout 5 s). The schema has a
+ * version; an older store is migrated in one transaction, a newer one is refused with both versions named.
+ * A handle is for one thread. Strings returned live in the caller's arena. */
+#ifndef KW_STORE_STORE_H
+#define KW_STORE_STORE_H
+
+#include "base/json.h"
+#include "core/candidate.h"
+#include "core/finding.h"
+#include "core/run.h"
+#include "core/verdict.h"
+
+struct kw_store;
+enum kw_status kw_store_open(const char *dir, bool read_only, struct kw_store **out, struct kw_error *err);
+void kw_store_close(struct kw_store *s);
+const char *kw_store_dir(const struct kw_store *s);
+
+struct kw_run_row {
+	int64_t id;
+	const char *task_name, *task_text, *task_sha, *backend, *device, *strategy, *options; /* options: JSON */
+	enum kw_run_state state;
+	int64_t started_ms, ended_ms;
+	int64_t pid;                      /* of the process that runs it now; 0: none */
+	const char *host;
+	int evaluations;                  /* completed verdicts, counted, never the highest id (case E09) */
+	double best_ns, best_speedup;
+	int64_t best_verdict_id;
+};
+struct kw_verdict_row {
+	int64_t id, run_id;
+	int round;
+	const char *candidate_sha, *candidate_name, *tune, *cls, *subclass, *summary, *record; /* record: JSON */
+	double median_ns, speedup, sol;
+	int64_t when_ms;
+};
+/* Runs. Claiming sets pid/host; a second claim of a run whose process lives is KW_ERR_STORE "run 3 is being run by process
+ * 1234"; a dead owner is taken over. */
+enum kw_status kw_store_run_new(struct kw_store *s, const struct kw_run_row *r, int64_t *id, struct kw_error *err);
+enum kw_status kw_store_run_claim(struct kw_store *s, int64_t id, struct kw_error *err);
+enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_state state, const struct kw_result_list *result,
+				struct kw_error *err);
+enum kw_status kw_store_run_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_run_row *out,
+				struct kw_error *err);
+enum kw_status kw_store_run_list(struct kw_store *s, struct kw_arena *a, struct kw_run_row **out, size_t *count,
+				 struct kw_error *err);
+enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_error *err);
+enum kw_status kw_store_run_result(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_result_list *out,
+				   struct kw_error *err);
+/* Candidates are stored once by hash. */
+enum kw_status kw_store_candidate_put(struct kw_store *s, const struct kw_candidate *c, struct kw_error *err);
+enum kw_status kw_store_candidate_get(struct kw_store *s, const char *sha256, struct kw_arena *a, const char **source,
+				      size_t *len, const char **backend, const char **name, struct kw_error *err);
+/* A verdict with its record (hash chained to the one before in this store); run_id 0: a lone eval. effort: "screen",
+ * "full", "final". */
+enum kw_status kw_store_verdict_put(struct kw_store *s, int64_t run_id, int round, const char *effort,
+				    const struct kw_verdict *v, int64_t *id, struct kw_error *err);
+enum kw_status kw_store_verdict_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_verdict_row **out,
+				     size_t *count, struct kw_error *err);
+enum kw_status kw_store_verdict_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_verdict_row *out,
+				    struct kw_error *err);
+/* Resume: has this (candidate, tune point, effort) been judged in this run already? */
+enum kw_status kw_store_verdict_find(struct kw_store *s, int64_t run_id, const char *candidate_sha, const char *tune,
+				     const char *effort, struct kw_arena *a, struct kw_verdict_row *out, bool *found,
+				     struct kw_error *err);
+enum kw_status kw_store_round_put(struct kw_store *s, int64_t run_id, const struct kw_round *r, struct kw_error *err);
+enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_round **out,
+				   size_t *count, struct kw_error *err);
+enum kw_status kw_store_finding_put(struct kw_store *s, int64_t verdict_id, const struct kw_finding *f, struct kw_error *err);
+enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const struct kw_model_call *c, struct kw_error *err);
+enum kw_status kw_store_profile_put(struct kw_store *s, int64_t verdict_id, const json_t *profile, struct kw_error *err);
+
+/* Experience: full-text memory over verdicts, in the user's data home (one store for all folders). Faults of the machine
+ * never get here. words: FTS5 query made safe; empty = all. */
+struct kw_memory_row {
+	int64_t id;
+	const char *kind, *name, *family, *device, *dtype, *text, *outcome; /* "verdict" "note" */
+	double speedup;
+	int64_t when_ms;
+};
+enum kw_status kw_store_memory_open(struct kw_store **out, struct kw_error *err); /* $XDG_DATA_HOME/kernelwright */
+enum kw_status kw_store_memory_add(struct kw_store *s, const struct kw_memory_row *r, int64_t *id, struct kw_error *err);
+enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit, struct kw_arena *a,
+				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
+enum kw_status kw_store_memory_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_memory_row *out,
+				   struct kw_error *err);
+/* Tuning winners and ceilings: small key-value rows in the same place. */
+enum kw_status kw_store_kv_put(struct kw_store *s, const char *table, const char *key, const char *value, struct kw_error *err);
+enum kw_status kw_store_kv_get(struct kw_store *s, const char *table, const char *key, struct kw_arena *a, const char **value,
+			       struct kw_error *err); /* *value NULL when absent */
+
+#endif
