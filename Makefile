@@ -36,7 +36,8 @@ endif
 
 NEEDS_PKGS := $(if $(MAKECMDGOALS),$(filter-out clean bench-help,$(MAKECMDGOALS)),all)
 ifneq ($(NEEDS_PKGS),)
-MISSING := $(shell for p in $(PKGS); do $(PKG_CONFIG) --exists $$p 2>&1 || echo $$p; done)
+MISSING := $(shell command -v $(PKG_CONFIG) >/dev/null || echo pkg-config; \
+	for p in $(PKGS); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
 ifneq ($(MISSING),)
 $(error missing: $(MISSING). `tools/setup --build` installs what is needed)
 endif
