@@ -26,6 +26,7 @@ struct kw_buffer_spec {
 	size_t align_bytes;               /* base alignment promised (64 unless unaligned) */
 	size_t misalign_bytes;            /* base is this far past alignment (layout unaligned) */
 	bool read_only;                   /* inputs: mapped read-only in the player */
+	bool zero;                        /* workspaces: zeroed before each call, inside the timed region */
 };
 struct kw_session_opts {
 	const struct kw_buffer_spec *buffers;
@@ -93,11 +94,14 @@ void kw_device_close(struct kw_device *d);
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
 bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+/* As kw_session_ptr, but where the buffer lies in the player: for messages only. */
+uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer);
 /* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. */
 int64_t kw_player_linger(struct kw_player *p, int64_t ns);
 /* "landlock seccomp pid net ipc user rlimits": layers active in this player. */
 const char *kw_player_layers(const struct kw_player *p);
-/* Hidden entry of main(): `kwright __player`. Never returns. */
+/* Hidden entry of main(): `kwright __player FD`. Never returns. A program that links the player becomes one by itself
+ * when its first argument is `__player`, before main: test programs need no line for it. */
 void kw_player_main(int argc, char **argv) __attribute__((noreturn));
 
 #endif

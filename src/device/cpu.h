@@ -1,0 +1,17 @@
+/* cpu.h - what the files of the `cpu` device share: the hardware probe and the measured ceilings. */
+#ifndef KW_DEVICE_CPU_H
+#define KW_DEVICE_CPU_H
+
+#include "base/error.h"
+#include "core/hardware.h"
+
+/* Fills the sheet from cpuid, sysfs and the affinity mask; never fails, unknown stays 0. */
+void kw_cpu_probe(struct kw_hardware *h);
+/* Cores this process may run on. */
+int kw_cpu_usable(void);
+/* Ceilings (ceilings.c): measured with every usable core on buffers of the asked size, by the method of timed calls;
+ * results are kept in $XDG_DATA_HOME/kernelwright. measure false: only what is kept; KW_NO when there is none. */
+enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
+			      struct kw_ceiling *out, struct kw_error *err);
+
+#endif

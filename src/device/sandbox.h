@@ -1,0 +1,57 @@
+/* sandbox.h - boxes for code that is not ours: the player and the compiler (design 6.2).
+ *
+ * Layers: own user id, namespaces (see player.h), Landlock, seccomp, rlimits, no_new_privs. Each is probed when it is
+ * entered; what this machine does not grant is left out and *named* by the layers text, never silently skipped.
+ *
+ * The compiler's box is prepared by the parent (which may allocate) and entered by the child between fork and exec
+ * (which may not):
+ *
+ *     kw_sandbox_compiler_new(dir, NULL, &box, err);
+ *     struct kw_proc_opts o = { .before_exec = kw_sandbox_enter, .before_exec_arg = box, .timeout_ms = 30000 };
+ *     kw_proc_run(argv, &o, &r, err);
+ *     kw_sandbox_free(box);
+ *
+ * Thread rule: one owner; a box may be entered by any number of children, at once too. */
+#ifndef KW_DEVICE_SANDBOX_H
+#define KW_DEVICE_SANDBOX_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kw_sandbox;
+/* Reads /usr, /lib*, /bin, /etc/alternatives, ld.so.cache and what `read` names (NULL-terminated; NULL: nothing
+ * more); writes write_dir only (and /dev/null); no network, ptrace, mounts; 4 GiB of memory, 120 s of CPU time,
+ * files up to 256 MiB. The environment should hold TMPDIR=write_dir. */
+enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const *read, struct kw_sandbox **out,
+				       struct kw_error *err);
+/* For kw_proc_opts.before_exec: 0, or -1 when a layer that was granted cannot be entered. Async-signal-safe. */
+int kw_sandbox_enter(void *sandbox);
+void kw_sandbox_free(struct kw_sandbox *s);
+/* "landlock seccomp rlimits", "seccomp rlimits (no landlock: kernel)" */
+const char *kw_sandbox_layers(const struct kw_sandbox *s);
+
+/* The ABI of Landlock on this kernel; 0: none. */
+int kw_landlock_abi(void);
+
+/* Player's own lock-down, in order; each returns false with errno when not granted. Called by the player's trusted
+ * start-up, single-threaded. */
+bool kw_sandbox_no_new_privs(void);
+/* root only: an unused user and group id, no supplementary groups, no capabilities. Else drops capabilities. */
+bool kw_sandbox_own_user(bool *changed);
+/* In a mount namespace of our own: an empty read-only root. */
+bool kw_sandbox_empty_root(void);
+/* Denies every file access (memfds excepted), TCP, signals and abstract sockets outside, as the ABI allows. */
+bool kw_sandbox_landlock_nothing(void);
+/* memory: bytes of data beyond what is mapped now; threads: how many the candidate may start. */
+bool kw_sandbox_rlimits(int64_t memory_bytes, int threads);
+/* Allow-list of a compute kernel (see seccomp.c). control: the only descriptor beside 0, 1, 2 that may be read and
+ * written; code: the one that may be mapped. Everything else traps (SIGSYS) or, where libraries try and live
+ * without, fails with an errno. */
+bool kw_sandbox_seccomp_compute(int control, int code);
+/* Name of a system call, "call 123" when unknown. */
+const char *kw_syscall_name(int number, char *out, size_t out_bytes);
+
+#endif
