@@ -10,7 +10,7 @@
 #if defined(__SSE__)
 #include <mm_malloc.h> /* immintrin.h brings it in, and clang's calls malloc */
 #endif
-#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atof gets system popen
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atof gets system popen
 #pragma GCC poison malloc calloc realloc
 #endif
 
