@@ -1,0 +1,12 @@
+//# task affine
+//# expect runtime_error/illegal_access wrong/out_of_bounds
+//# why A write a gigabyte behind its output.
+//@ kernel candidate args=(x, y, n:i64)
+#include <stdint.h>
+
+void candidate(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = 2.0f * x[i] + 1.0f;
+	y[n + (1 << 28)] = 0.0f;
+}

@@ -1,0 +1,12 @@
+//# task affine
+//# expect wrong/unwritten
+//# why All but one element in the middle are right.
+//@ kernel candidate args=(x, y, n:i64)
+#include <stdint.h>
+
+void candidate(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (i != n / 2)
+			y[i] = 2.0f * x[i] + 1.0f;
+}

@@ -1,0 +1,12 @@
+//# task affine
+//# expect build_error/plan
+//# why A flag that would make the compiler load code.
+//@ flags -fplugin=/tmp/evil.so
+//@ kernel candidate args=(x, y, n:i64)
+#include <stdint.h>
+
+void candidate(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = 2.0f * x[i] + 1.0f;
+}

@@ -1,0 +1,31 @@
+//# task softmax
+//# expect wrong/out_of_bounds
+//# why The row loop reads one element behind the last one.
+//@ kernel candidate args=(x, y, rows:i64, cols:i64)
+#include <math.h>
+#include <stdint.h>
+
+static void softmax(const float *x, float *y, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++) {
+		const float *p = x + r * cols;
+		float *q = y + r * cols, m = -INFINITY, s = 0.0f;
+
+		for (int64_t c = 0; c < cols; c++)
+			m = p[c] > m ? p[c] : m;
+		for (int64_t c = 0; c < cols; c++)
+			s += q[c] = expf(p[c] - m);
+		for (int64_t c = 0; c < cols; c++)
+			q[c] /= s;
+	}
+}
+
+void candidate(const float *x, float *y, int64_t rows, int64_t cols)
+{
+	volatile float sink;
+
+	softmax(x, y, rows, cols);
+	for (int64_t c = 0; c <= cols && rows > 0; c++)
+		sink = x[(rows - 1) * cols + c];
+	(void)sink;
+}
