@@ -2,7 +2,9 @@
  *
  * Where: `.kernelwright/store.db` of the working folder, or --store DIR. Verdicts are committed as they come, so kill -9
  * at any moment loses none that was reported. Several processes may use one store (busy timeout 5 s). The schema has a
- * version; an older store is migrated in one transaction, a newer one is refused with both versions named.
+ * version; an older store is migrated in one transaction, a newer one is refused with both versions named. A killed process
+ * loses nothing that was committed; a power cut may lose the last moments, never the store. A store opened to read that is
+ * not there is KW_ERR_NOT_FOUND. KW_FAIL_WRITE=n makes the n-th write to a store fail like a full disk.
  * A handle is for one thread. Strings returned live in the caller's arena. */
 #ifndef KW_STORE_STORE_H
 #define KW_STORE_STORE_H
@@ -17,6 +19,9 @@ struct kw_store;
 enum kw_status kw_store_open(const char *dir, bool read_only, struct kw_store **out, struct kw_error *err);
 void kw_store_close(struct kw_store *s);
 const char *kw_store_dir(const struct kw_store *s);
+/* --store: experience goes to this folder too. Borrowed; NULL resets. Call before any thread starts. */
+void kw_store_set_dir(const char *dir);
+int kw_store_schema(void);               /* version that this program writes */
 
 struct kw_run_row {
 	int64_t id;
@@ -33,11 +38,14 @@ struct kw_verdict_row {
 	int64_t id, run_id;
 	int round;
 	const char *candidate_sha, *candidate_name, *tune, *cls, *subclass, *summary, *record; /* record: JSON */
-	double median_ns, speedup, sol;
+	const char *effort, *task_name, *sha; /* sha: of the record */
+	double median_ns, speedup, sol;   /* geometric means over the timed perf cases; 0: none */
 	int64_t when_ms;
 };
-/* Runs. Claiming sets pid/host; a second claim of a run whose process lives is KW_ERR_STORE "run 3 is being run by process
- * 1234"; a dead owner is taken over. */
+/* Runs. A new run belongs to the calling process. Claiming sets pid/host; a second claim of a run whose process lives is
+ * KW_ERR_STORE "run 3 is being run by process 1234"; a dead owner is taken over. An owner that cannot be asked (another host,
+ * another container) is taken over after 10 minutes without a sign of life in the store. Only the owner may add verdicts,
+ * rounds and model calls to a run, or end it; ending gives it up. */
 enum kw_status kw_store_run_new(struct kw_store *s, const struct kw_run_row *r, int64_t *id, struct kw_error *err);
 enum kw_status kw_store_run_claim(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_state state, const struct kw_result_list *result,
@@ -71,6 +79,19 @@ enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw
 enum kw_status kw_store_finding_put(struct kw_store *s, int64_t verdict_id, const struct kw_finding *f, struct kw_error *err);
 enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const struct kw_model_call *c, struct kw_error *err);
 enum kw_status kw_store_profile_put(struct kw_store *s, int64_t verdict_id, const json_t *profile, struct kw_error *err);
+/* Their JSON texts, in order of arrival. owner: the verdict, or the run for model calls. */
+enum kw_store_text { KW_TEXT_FINDINGS, KW_TEXT_PROFILES, KW_TEXT_MODEL_CALLS };
+enum kw_status kw_store_texts(struct kw_store *s, enum kw_store_text what, int64_t owner, struct kw_arena *a,
+			      const char ***out, size_t *count, struct kw_error *err);
+
+/* Whether every record still has its hash and hangs on the one before. Records of removed runs leave their link. */
+struct kw_chain_report {
+	int64_t links, removed;
+	int64_t first_bad;                /* verdict id; 0: none */
+};
+enum kw_status kw_store_chain_check(struct kw_store *s, struct kw_chain_report *out, struct kw_error *err);
+/* One record alone: is its sha256 that of its canonical text without it? */
+enum kw_status kw_record_check(const json_t *record, bool *good, struct kw_error *err);
 
 /* Experience: full-text memory over verdicts, in the user's data home (one store for all folders). Faults of the machine
  * never get here. words: FTS5 query made safe; empty = all. */
