@@ -116,7 +116,7 @@ struct kw_task {
 	const char *reference_c;                 /* C reference source path, or NULL */
 	struct kw_case *cases;                   /* perf cases first, in file order */
 	size_t case_count, perf_count;
-	double rtol, atol;                       /* override; negative: derived (design 6.8) */
+	double tol_rel, tol_abs;                 /* rtol, atol of the file; negative: derived (design 6.8) */
 	unsigned allow_precision;                /* bit per enum kw_dtype that may be used inside; tf32 below */
 	bool allow_tf32;
 	enum kw_policy libraries;

@@ -1,0 +1,263 @@
+/* The one-line form: an expression and inputs like "x:f16[128,4096]". It is written out as a YAML
+ * task and read back, so that there is one loader and every task has a text that reads back. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/task_internal.h"
+
+#define SOURCE "(command line)"
+
+enum { MAX_TEXT = 64 << 10 };
+
+struct line_dim {
+	char name[64];
+	int64_t value;
+	bool named;                /* rows=128: any size is meant; 128: this size only */
+};
+
+struct line_reader {
+	struct line_dim dims[KW_TASK_MAX_DIMS];
+	size_t dim_count;
+	struct kw_buf inputs;      /* YAML lines */
+	struct kw_error *err;
+	const char *spec;          /* the input that is being read */
+};
+
+static enum kw_status fail_spec(struct line_reader *r, const char *text, struct kw_str part)
+{
+	return kw_fail(r->err, KW_ERR_USAGE, "", "--input '%.200s': %s '" KW_STR_FMT "'", r->spec,
+		       text, (int)(part.len > 100 ? 100 : part.len), part.ptr ? part.ptr : "");
+}
+
+static struct line_dim *find_dim(struct line_reader *r, struct kw_str name)
+{
+	for (size_t i = 0; i < r->dim_count; i++)
+		if (kw_str_eqz(name, r->dims[i].name))
+			return &r->dims[i];
+	return NULL;
+}
+
+static enum kw_status add_dim(struct line_reader *r, struct kw_str name, int64_t value, bool named,
+			      struct line_dim **out)
+{
+	struct line_dim *d = &r->dims[r->dim_count];
+
+	if (r->dim_count == KW_TASK_MAX_DIMS || name.len >= sizeof(d->name))
+		return fail_spec(r, "too many or too long dims at", name);
+	snprintf(d->name, sizeof(d->name), KW_STR_FMT, KW_STR_ARG(name));
+	d->value = value;
+	d->named = named;
+	r->dim_count++;
+	*out = d;
+	return KW_OK;
+}
+
+/* A plain number: equal numbers are the same dim, so that a @ b fits; 1 stays 1, so that it
+ * broadcasts, and 0 stays 0. */
+static enum kw_status add_number(struct line_reader *r, struct kw_str part, int64_t value)
+{
+	struct line_dim *d = NULL;
+	char name[16];
+	size_t unnamed = 0;
+	enum kw_status s;
+
+	if (value < 0)
+		return fail_spec(r, "a size cannot be negative:", part);
+	if (value < 2) {
+		kw_buf_printf(&r->inputs, "%lld", (long long)value);
+		return KW_OK;
+	}
+	for (size_t i = 0; i < r->dim_count; i++) {
+		unnamed += !r->dims[i].named;
+		if (!r->dims[i].named && r->dims[i].value == value)
+			d = &r->dims[i];
+	}
+	if (!d) {
+		snprintf(name, sizeof(name), "n%zu", unnamed);
+		s = add_dim(r, kw_str_from(name), value, false, &d);
+		if (s != KW_OK)
+			return s;
+	}
+	kw_buf_addz(&r->inputs, d->name);
+	return KW_OK;
+}
+
+/* One size: 128, rows=128, or rows (named before). */
+static enum kw_status add_size(struct line_reader *r, struct kw_str part)
+{
+	struct kw_str rest = part, name;
+	struct line_dim *d;
+	int64_t value;
+	enum kw_status s = KW_OK;
+
+	if (kw_str_to_i64(part, &value))
+		return add_number(r, part, value);
+	if (!kw_str_split(&rest, '=', &name))
+		return fail_spec(r, "expected a size at", part);
+	name = kw_str_trim(name);
+	d = find_dim(r, name);
+	if (rest.ptr) {
+		if (!kw_str_to_i64(kw_str_trim(rest), &value) || value < 0)
+			return fail_spec(r, "expected a whole number behind", name);
+		if (d && d->value != value)
+			return fail_spec(r, "another size for", name);
+		if (!d)
+			s = add_dim(r, name, value, true, &d);
+	} else if (!d) {
+		return fail_spec(r, "expected a number or NAME=NUMBER, got", part);
+	}
+	if (s == KW_OK)
+		kw_buf_addz(&r->inputs, d->name);
+	return s;
+}
+
+static enum kw_status add_sizes(struct line_reader *r, struct kw_str list)
+{
+	struct kw_str part;
+	enum kw_status s = KW_OK;
+	bool first = true;
+
+	if (kw_str_trim(list).len == 0) /* [] is a scalar */
+		return KW_OK;
+	while (s == KW_OK && kw_str_split(&list, ',', &part)) {
+		kw_buf_addz(&r->inputs, first ? "" : ", ");
+		first = false;
+		s = add_size(r, kw_str_trim(part));
+	}
+	return s;
+}
+
+static enum kw_status fail_dtype(struct line_reader *r, struct kw_str word)
+{
+	char text[64];
+	const char *near;
+
+	snprintf(text, sizeof(text), KW_STR_FMT, (int)(word.len > 60 ? 60 : word.len), word.ptr);
+	near = kw_dtype_nearest(text);
+	if (near)
+		return kw_fail(r->err, KW_ERR_USAGE, "",
+			       "--input '%.200s': unknown dtype '%s'; did you mean '%s'?", r->spec,
+			       text, near);
+	return fail_spec(r, "unknown dtype", word);
+}
+
+/* x:f16[128,4096] */
+static enum kw_status add_input(struct line_reader *r, const char *spec)
+{
+	struct kw_str rest = kw_str_trim(kw_str_from(spec)), name, dtype, sizes = { "", 0 };
+	enum kw_status s;
+
+	r->spec = spec;
+	if (!memchr(spec, ':', strlen(spec)) || !kw_str_split(&rest, ':', &name))
+		return fail_spec(r, "expected NAME:DTYPE[SIZES], got", rest);
+	if (!rest.ptr)
+		rest = (struct kw_str){ "", 0 };
+	name = kw_str_trim(name);
+	dtype = rest;
+	for (size_t i = 0; i < rest.len; i++) {
+		if (rest.ptr[i] != '[')
+			continue;
+		dtype.len = i;
+		sizes = kw_str_trim((struct kw_str){ rest.ptr + i + 1, rest.len - i - 1 });
+		if (sizes.len == 0 || sizes.ptr[sizes.len - 1] != ']')
+			return fail_spec(r, "the ] is missing behind", sizes);
+		sizes.len--;
+		break;
+	}
+	dtype = kw_str_trim(dtype);
+	if (kw_dtype_parse(dtype) == KW_DTYPE_NONE)
+		return fail_dtype(r, dtype);
+	for (size_t i = 0; i < name.len; i++)
+		if (!isalnum((unsigned char)name.ptr[i]) && name.ptr[i] != '_')
+			return fail_spec(r, "an input cannot be named", name);
+	if (name.len == 0 || name.len > 48)
+		return fail_spec(r, "expected a name before the ':', got", name);
+	kw_buf_printf(&r->inputs, "  " KW_STR_FMT ": { dtype: %s, shape: [", KW_STR_ARG(name),
+		      kw_dtype_name(kw_dtype_parse(dtype)));
+	s = add_sizes(r, sizes);
+	kw_buf_addz(&r->inputs, "] }\n");
+	return s;
+}
+
+/* The function that the expression begins with, as a name for the task. */
+static void write_name(const char *expr, struct kw_buf *out)
+{
+	size_t n;
+
+	expr += strspn(expr, " \t\n");
+	n = strspn(expr, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+	if (n > 0 && n < 48 && expr[n] == '(')
+		kw_buf_printf(out, "name: %.*s\n", (int)n, expr);
+	else
+		kw_buf_addz(out, "name: expression\n");
+}
+
+/* Named dims may be anything from 1 to 4 times what was given. */
+static void write_dims(const struct line_reader *r, struct kw_buf *out)
+{
+	if (r->dim_count > 0)
+		kw_buf_addz(out, "dims:\n");
+	for (size_t i = 0; i < r->dim_count; i++) {
+		const struct line_dim *d = &r->dims[i];
+
+		if (d->named && d->value > 0 && d->value < INT64_MAX / 4)
+			kw_buf_printf(out, "  %s: { min: 1, max: %lld }\n", d->name,
+				      (long long)d->value * 4);
+		else
+			kw_buf_printf(out, "  %s: %lld\n", d->name, (long long)d->value);
+	}
+}
+
+static void write_yaml(const struct line_reader *r, const char *expr, struct kw_buf *out)
+{
+	struct kw_str rest = kw_str_from(expr), line;
+
+	write_name(expr, out);
+	write_dims(r, out);
+	kw_buf_addz(out, "inputs:\n");
+	kw_buf_add(out, r->inputs.ptr, r->inputs.len);
+	kw_buf_addz(out, "reference:\n  expr: |2-\n");
+	while (kw_str_split(&rest, '\n', &line))
+		kw_buf_printf(out, "    " KW_STR_FMT "\n", KW_STR_ARG(line));
+	kw_buf_addz(out, "perf:\n  - {");
+	for (size_t i = 0; i < r->dim_count; i++)
+		kw_buf_printf(out, "%s %s: %lld", i ? "," : "", r->dims[i].name,
+			      (long long)r->dims[i].value);
+	kw_buf_addz(out, " }\n");
+}
+
+enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const char *const *inputs,
+				  size_t input_count, struct kw_error *err)
+{
+	struct line_reader r = { .err = err };
+	struct kw_buf yaml;
+	enum kw_status s = KW_OK;
+
+	memset(t, 0, sizeof(*t));
+	if (kw_str_trim(kw_str_from(expr)).len == 0)
+		return kw_fail(err, KW_ERR_USAGE, "", "the expression is empty");
+	if (input_count == 0)
+		return kw_fail(err, KW_ERR_USAGE, "",
+			       "an expression needs its inputs, like --input 'x:f32[128,4096]'");
+	kw_buf_init(&r.inputs, MAX_TEXT);
+	kw_buf_init(&yaml, 2 * MAX_TEXT);
+	for (size_t i = 0; i < input_count && s == KW_OK; i++)
+		s = add_input(&r, inputs[i]);
+	if (s == KW_OK)
+		write_yaml(&r, expr, &yaml);
+	if (s == KW_OK && (yaml.full || r.inputs.full))
+		s = kw_fail(err, KW_ERR_LIMIT, SOURCE, "the expression and its inputs are too long");
+	if (s == KW_OK)
+		s = kw_task_parse_yaml(t, SOURCE, yaml.ptr, yaml.len, err);
+	if (s == KW_OK) {
+		/* Messages point into what the user typed. */
+		t->expr_line = 1;
+		t->expr_column = 1;
+		for (size_t i = 0; i < t->input_count; i++)
+			t->inputs[i].line = 0;
+	}
+	kw_buf_release(&r.inputs);
+	kw_buf_release(&yaml);
+	return s;
+}
