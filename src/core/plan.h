@@ -119,6 +119,12 @@ enum kw_status kw_plan_bind(const struct kw_plan *p, const struct kw_task *t, co
 /* Number of points of the tune space that satisfy every `where` that needs no dims (those that do are
  * checked at bind); -1 when over 10 million. */
 int64_t kw_plan_space_size(const struct kw_plan *p);
+/* A choice of tune values as text, "THREADS=256 VEC=4" in plan order, "" without tune lines; values NULL: defaults.
+ * This text is the key under which verdicts of a candidate are told apart. NULL: out of memory. */
+const char *kw_plan_tune_text(const struct kw_plan *p, const int64_t *values, struct kw_arena *a);
+/* Reads such a text back into values[tune_count]; names left out keep their default. KW_ERR_INPUT for a name that the
+ * plan does not have or a value that its tune line does not list. */
+enum kw_status kw_plan_tune_parse(const struct kw_plan *p, const char *text, int64_t *values, struct kw_error *err);
 /* The names of all plan keywords, for messages and docs. */
 const char *const *kw_plan_keywords(size_t *count);
 
