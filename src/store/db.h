@@ -58,7 +58,12 @@ int kw_schema_version(void);
 /* As kw_store_open, but stops at an older schema: for the tests of migration. */
 enum kw_status kw_store_open_at(const char *dir, bool read_only, int version, struct kw_store **out,
 				struct kw_error *err);
-/* The owner of a run: "is it us", "is it alive" (runs.c). */
+/* KW_OK when the run is ours; notes a sign of life (runs.c). */
 enum kw_status kw_run_check_owner(struct kw_store *s, int64_t run_id, struct kw_error *err);
+/* KW_OK when the run is ours or free to take. */
+enum kw_status kw_run_check_free(struct kw_store *s, int64_t run_id, struct kw_error *err);
+/* Inside a transaction (facts.c). */
+enum kw_status kw_db_put_task(struct kw_store *s, const char *sha, const char *name, const char *text,
+			      struct kw_error *err);
 
 #endif

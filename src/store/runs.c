@@ -42,6 +42,8 @@ enum kw_status kw_store_run_new(struct kw_store *s, const struct kw_run_row *r, 
 			    r->options ? r->options : "{}", state_names[KW_RUN_RUNNING], now, me.pid,
 			    me.pid_start, me.host, me.boot, now);
 	*id = sqlite3_last_insert_rowid(s->db);
+	if (status == KW_OK && r->task_sha && r->task_text)
+		status = kw_db_put_task(s, r->task_sha, r->task_name, r->task_text, err);
 	return kw_db_finish(s, status, err);
 }
 
@@ -80,7 +82,7 @@ static enum kw_status read_owner(struct kw_store *s, int64_t id, struct kw_owner
 }
 
 /* KW_OK when the run is ours or free to take. */
-static enum kw_status check_free(struct kw_store *s, int64_t id, struct kw_error *err)
+enum kw_status kw_run_check_free(struct kw_store *s, int64_t id, struct kw_error *err)
 {
 	struct kw_owner owner, me;
 	int64_t beat_ms = 0, silent_ms;
@@ -115,7 +117,7 @@ enum kw_status kw_store_run_claim(struct kw_store *s, int64_t id, struct kw_erro
 	if (status != KW_OK)
 		return status;
 	kw_owner_self(&me);
-	status = check_free(s, id, err);
+	status = kw_run_check_free(s, id, err);
 	if (status == KW_OK)
 		status = kw_db_exec(s, err,
 				    "UPDATE runs SET pid = ?, pid_start = ?, host = ?, boot = ?,"
@@ -253,7 +255,7 @@ enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_err
 
 	if (status != KW_OK)
 		return status;
-	status = check_free(s, id, err);
+	status = kw_run_check_free(s, id, err);
 	if (status == KW_OK)
 		status = kw_db_exec(s, err, "DELETE FROM runs WHERE id = ?", "i", id);
 	/* Candidates that only this run knew. */

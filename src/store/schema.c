@@ -70,6 +70,15 @@ static const char *const steps[] = {
 	"  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  model_call TEXT NOT NULL, when_ms INTEGER NOT NULL) STRICT;"
 	"CREATE INDEX model_calls_run ON model_calls (run_id);",
+
+	/* 3: tasks, so that a lone verdict can be repeated; facts of a run that only some have. */
+	"CREATE TABLE tasks ("
+	"  sha TEXT PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL) STRICT;"
+	"INSERT INTO tasks SELECT task_sha, task_name, task_text FROM runs WHERE true"
+	" ON CONFLICT DO NOTHING;"
+	"CREATE TABLE facts ("
+	"  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  name TEXT NOT NULL, fact TEXT NOT NULL, PRIMARY KEY (run_id, name)) STRICT;",
 };
 
 int kw_schema_version(void)

@@ -57,6 +57,17 @@ enum kw_status kw_store_run_list(struct kw_store *s, struct kw_arena *a, struct 
 enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_run_result(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_result_list *out,
 				   struct kw_error *err);
+/* What only some runs have (the tuner's report, files that were written), as JSON by name; replaced when put again.
+ * *fact NULL when absent. */
+enum kw_status kw_store_fact_put(struct kw_store *s, int64_t run_id, const char *name, const json_t *fact,
+				 struct kw_error *err);
+enum kw_status kw_store_fact_get(struct kw_store *s, int64_t run_id, const char *name, json_t **fact,
+				 struct kw_error *err);
+/* Tasks, stored once by hash; a new run puts its own. KW_ERR_NOT_FOUND. */
+enum kw_status kw_store_task_put(struct kw_store *s, const char *sha256, const char *name, const char *text,
+				 struct kw_error *err);
+enum kw_status kw_store_task_get(struct kw_store *s, const char *sha256, struct kw_arena *a, const char **name,
+				 const char **text, struct kw_error *err);
 /* Candidates are stored once by hash. */
 enum kw_status kw_store_candidate_put(struct kw_store *s, const struct kw_candidate *c, struct kw_error *err);
 enum kw_status kw_store_candidate_get(struct kw_store *s, const char *sha256, struct kw_arena *a, const char **source,
