@@ -17,7 +17,8 @@
 #include "core/plan.h"
 #include "core/verdict.h"
 
-enum kw_placement { KW_PLACE_START, KW_PLACE_END };  /* which side of the buffer touches its guard */
+/* Which side of the buffer touches its guard; ALTERNATE: the start in even slots, the end in odd ones. */
+enum kw_placement { KW_PLACE_START, KW_PLACE_END, KW_PLACE_ALTERNATE };
 
 /* One working buffer of every slot: inputs, then outputs, then workspaces. */
 struct kw_buffer_spec {
@@ -31,6 +32,7 @@ struct kw_buffer_spec {
 struct kw_session_opts {
 	const struct kw_buffer_spec *buffers;
 	size_t buffer_count;
+	size_t tensor_count;              /* how many of them are inputs and outputs; workspaces follow */
 	int slots;                        /* K */
 	enum kw_placement placement;
 };

@@ -47,11 +47,12 @@ bool kw_sandbox_empty_root(void);
 bool kw_sandbox_landlock_nothing(void);
 /* memory: bytes of data beyond what is mapped now; threads: how many the candidate may start. */
 bool kw_sandbox_rlimits(int64_t memory_bytes, int threads);
-/* Allow-list of a compute kernel (see seccomp.c). control: the only descriptor beside 0, 1, 2 that may be read and
- * written; code: the one that may be mapped. Everything else traps (SIGSYS) or, where libraries try and live
- * without, fails with an errno. */
-bool kw_sandbox_seccomp_compute(int control, int code);
-/* Name of a system call, "call 123" when unknown. */
+/* Allow-list of a compute kernel (seccomp.c). Everything else traps (SIGSYS) or, where libraries try and live
+ * without, fails with an errno. Two steps, because the limits above forbid what making the filter needs. */
+struct kw_seccomp_filter;
+bool kw_seccomp_compute(struct kw_seccomp_filter *out);
+bool kw_seccomp_load(const struct kw_seccomp_filter *f);
+/* Name of a system call, "number 123" when unknown. */
 const char *kw_syscall_name(int number, char *out, size_t out_bytes);
 
 #endif

@@ -1,0 +1,637 @@
+#include "device/play.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "device/cpu.h"
+#include "device/sandbox.h"
+#include "device/spawn.h"
+#include "device/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, ATTEMPTS = 4 };
+#define DEFAULT_MEMORY ((int64_t)2 << 30)
+
+struct kw_player {
+	struct kw_session *session;
+	struct kw_spawned process;
+	int control;
+	bool dead, stopped, trusted, reaped;
+	clockid_t cpu_clock;
+	bool has_clock;
+	siginfo_t end;                 /* when dead */
+	char layers[200];
+};
+
+/* ---- process ---- */
+
+static void signal_player(struct kw_player *p, int number)
+{
+	if (p->reaped)
+		return;
+	if (syscall(SYS_pidfd_send_signal, p->process.pidfd, number, NULL, 0) < 0)
+		kill(p->process.pid, number);
+}
+
+static int64_t cpu_ns(const struct kw_player *p)
+{
+	struct timespec t;
+
+	if (!p->has_clock || p->reaped || clock_gettime(p->cpu_clock, &t) < 0)
+		return -1;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t cpu_since(const struct kw_player *p, int64_t before)
+{
+	int64_t now = cpu_ns(p);
+
+	return before < 0 || now < before ? 0 : now - before;
+}
+
+/* Notes an end, leaving the process unreaped: its number stays ours until stop. */
+static bool has_ended(struct kw_player *p)
+{
+	siginfo_t info = { 0 };
+
+	if (p->dead)
+		return true;
+	if (waitid(P_PID, (id_t)p->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+		p->dead = true;
+		p->end = info;
+	}
+	return p->dead;
+}
+
+/* Returns when every thread of the player has stopped, or it has ended. */
+static void stop_now(struct kw_player *p)
+{
+	if (p->dead || p->stopped)
+		return;
+	signal_player(p, SIGSTOP);
+	for (;;) {
+		siginfo_t info = { 0 };
+
+		if (waitid(P_PID, (id_t)p->process.pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;
+		}
+		if (info.si_code == CLD_STOPPED) {
+			waitid(P_PID, (id_t)p->process.pid, &info, WSTOPPED | WNOHANG);
+			break;
+		}
+		p->dead = true;
+		p->end = info;
+		return;
+	}
+	p->stopped = true;
+}
+
+static void go(struct kw_player *p)
+{
+	p->stopped = false;
+	signal_player(p, SIGCONT);
+}
+
+static void kill_now(struct kw_player *p)
+{
+	siginfo_t info = { 0 };
+
+	if (p->reaped || p->process.pid <= 0)
+		return;
+	signal_player(p, SIGKILL);
+	while (waitid(P_PID, (id_t)p->process.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	p->dead = true;
+	if (!p->end.si_pid)
+		p->end = info;
+}
+
+/* ---- messages ---- */
+
+static enum kw_status send_with(struct kw_player *p, const void *bytes, size_t len, const int *fds, int count,
+				struct kw_error *err)
+{
+	char control[CMSG_SPACE(sizeof(int) * WIRE_MAPS_MAX)] = { 0 };
+	struct iovec v = { (void *)(uintptr_t)bytes, len };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (count > 0) {
+		m.msg_control = control;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)count);
+	}
+	while (sendmsg(p->control, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR) {
+			if (errno == EPIPE || errno == ECONNRESET)
+				return KW_OK; /* it has ended: the caller finds out by its end */
+			return kw_fail(err, KW_ERR_IO, "", "cannot speak to the player: %s", strerror(errno));
+		}
+	return KW_OK;
+}
+
+enum got { GOT_REPLY, GOT_TIMEOUT, GOT_END, GOT_FORGED, GOT_INTERRUPTED };
+
+/* One message, if one is there. */
+static enum got take(struct kw_player *p, struct wire_reply *r)
+{
+	char bytes[sizeof(*r) + 1];
+	ssize_t n = recv(p->control, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == ECONNRESET ? GOT_END : GOT_TIMEOUT;
+	if (n == 0)
+		return GOT_END;
+	if (n != (ssize_t)sizeof(*r))
+		return GOT_FORGED;
+	memcpy(r, bytes, sizeof(*r));
+	r->text[sizeof(r->text) - 1] = '\0';
+	return GOT_REPLY;
+}
+
+static enum got await(struct kw_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
+{
+	for (;;) {
+		struct pollfd f[2] = { { .fd = p->control, .events = POLLIN }, { .fd = p->process.pidfd, .events = POLLIN } };
+		int64_t now = kw_now_ns(), left = deadline_ns - now;
+		struct timespec t = { left / 1000000000, left % 1000000000 };
+		enum got g;
+		int n;
+
+		if (left <= 0)
+			return GOT_TIMEOUT;
+		n = ppoll(f, p->process.pidfd >= 0 ? 2 : 1, &t, NULL);
+		*when = kw_now_ns();
+		if (kw_interrupted())
+			return GOT_INTERRUPTED;
+		if (n <= 0)
+			continue;
+		g = f[0].revents ? take(p, r) : GOT_TIMEOUT;
+		if (g != GOT_TIMEOUT)
+			return g;
+		if (f[1].revents && has_ended(p))
+			return GOT_END;
+	}
+}
+
+/* ---- start ---- */
+
+static void add_layer(struct kw_player *p, const char *name, bool active, bool wanted)
+{
+	size_t len = strlen(p->layers);
+
+	if (active)
+		snprintf(p->layers + len, sizeof(p->layers) - len, "%s%s", len ? " " : "", name);
+	else if (wanted)
+		snprintf(p->layers + len, sizeof(p->layers) - len, "%sno-%s", len ? " " : "", name);
+}
+
+static void name_layers(struct kw_player *p, unsigned layers, int abi)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+		bool wanted;
+	} names[] = {
+		{ LAYER_SECCOMP, "seccomp", true }, { LAYER_PID, "pid", true }, { LAYER_NET, "net", true },
+		{ LAYER_IPC, "ipc", true }, { LAYER_UTS, "uts", true }, { LAYER_MOUNT, "mount", true },
+		{ LAYER_USER, "user", false }, { LAYER_USERNS, "userns", false }, { LAYER_RLIMITS, "rlimits", true },
+		{ LAYER_NNP, "no-new-privs", true },
+	};
+	char landlock[32];
+
+	snprintf(landlock, sizeof(landlock), abi ? "landlock%d" : "landlock", abi);
+	add_layer(p, landlock, (layers & LAYER_LANDLOCK) != 0, true);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		add_layer(p, names[i].name, (layers & names[i].bit) != 0, names[i].wanted);
+}
+
+/* Inputs go as descriptors opened anew for reading: a map of one can never be made writable. */
+static int hand_over(const struct slot_buffer *b, bool read_only)
+{
+	char path[40];
+
+	if (!read_only)
+		return b->fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", b->fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static enum kw_status send_maps(struct kw_player *p, struct kw_error *err)
+{
+	struct kw_session *s = p->session;
+	size_t total = (size_t)s->slots * s->buffer_count;
+	enum kw_status st = KW_OK;
+
+	for (size_t first = 0; st == KW_OK && first < total; first += WIRE_MAPS_MAX) {
+		struct wire_map m = { .op = WIRE_MAP };
+		int fds[WIRE_MAPS_MAX];
+
+		for (size_t i = first; i < total && m.count < WIRE_MAPS_MAX; i++) {
+			const struct slot_buffer *b = &s->buffers[i];
+			const struct kw_buffer_spec *spec = &s->specs[i % s->buffer_count];
+
+			fds[m.count] = hand_over(b, spec->read_only);
+			if (fds[m.count] < 0) {
+				st = kw_fail(err, KW_ERR_ENV, "/proc/self/fd", "cannot open a buffer again: %s",
+					     strerror(errno));
+				break;
+			}
+			m.one[m.count++] = (struct wire_map_one){ b->address, b->file_bytes, b->offset, spec->bytes,
+								  spec->read_only, spec->zero };
+		}
+		if (st == KW_OK)
+			st = send_with(p, &m, sizeof(m), fds, (int)m.count, err);
+		for (uint32_t i = 0; i < m.count; i++)
+			if (s->specs[(first + i) % s->buffer_count].read_only)
+				close(fds[i]);
+	}
+	return st;
+}
+
+static enum kw_status await_ready(struct kw_player *p, struct kw_error *err)
+{
+	struct wire_reply r = { 0 };
+	int64_t when;
+	enum got g = await(p, kw_now_ns() + (int64_t)START_TIMEOUT_MS * 1000000, &r, &when);
+
+	if (g == GOT_INTERRUPTED)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	if (g == GOT_REPLY && r.kind == WIRE_READY) {
+		name_layers(p, p->process.layers | r.layers, r.landlock_abi);
+		return KW_OK;
+	}
+	if (g == GOT_REPLY)
+		return kw_fail(err, r.number == ENOMEM ? KW_ERR_NOMEM : KW_ERR_ENV, "", "the player did not start: %s",
+			       r.text[0] ? r.text : "unexpected answer");
+	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == GOT_TIMEOUT ? "no answer" : "it ended");
+}
+
+static enum kw_status start_once(struct kw_player *p, const struct kw_player_opts *o, struct kw_error *err)
+{
+	struct kw_session *s = p->session;
+	int threads = o->threads > 0 ? o->threads : kw_cpu_usable(), pair[2];
+	struct wire_start start = {
+		.op = WIRE_START, .trusted = o->trusted, .threads = (uint32_t)threads,
+		.memory_bytes = o->memory_bytes ? o->memory_bytes : DEFAULT_MEMORY,
+		.arena_base = s->arena_base, .arena_bytes = s->arena_bytes,
+		.buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots,
+	};
+	enum kw_status st;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
+	p->control = pair[0];
+	st = kw_spawn_player(pair[1], !o->trusted, threads, &p->process, err);
+	close(pair[1]);
+	if (st != KW_OK)
+		return st;
+	p->has_clock = clock_getcpuclockid(p->process.pid, &p->cpu_clock) == 0;
+	start.mount_ns = p->process.layers != 0;
+	st = send_with(p, &start, sizeof(start), NULL, 0, err);
+	if (st == KW_OK)
+		st = send_maps(p, err);
+	if (st == KW_OK)
+		st = await_ready(p, err);
+	if (st == KW_OK)
+		stop_now(p);
+	return st;
+}
+
+enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
+			     struct kw_error *err)
+{
+	struct kw_player *p = kw_calloc(1, sizeof(*p));
+	enum kw_status st;
+
+	*out = NULL;
+	if (!p)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
+	p->session = s;
+	p->trusted = o->trusted;
+	p->control = -1;
+	p->process = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
+	st = start_once(p, o, err);
+	if (st != KW_OK) {
+		kw_play_stop(p);
+		return st;
+	}
+	*out = p;
+	return KW_OK;
+}
+
+void kw_play_stop(struct kw_player *p)
+{
+	if (!p)
+		return;
+	if (p->process.pid > 0) {
+		kill_now(p);
+		while (waitpid(p->process.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (p->process.pidfd >= 0)
+		close(p->process.pidfd);
+	if (p->control >= 0)
+		close(p->control);
+	kw_free(p);
+}
+
+/* ---- what an end means ---- */
+
+static void describe_fault(struct kw_player *p, const struct wire_reply *w, struct kw_play_result *r)
+{
+	r->end = KW_PLAY_SIGNAL;
+	r->signal = w->number;
+	r->address = w->address;
+	r->write = w->write == 1;
+	if (w->write == 2)
+		snprintf(r->detail, sizeof(r->detail), "a misaligned vector access or an address outside the address space");
+	if (w->address && !kw_slots_find(p->session, w->address, &r->slot, &r->buffer, &r->offset_bytes))
+		r->buffer = -1;
+}
+
+static void describe_syscall(int number, const char *path, struct kw_play_result *r)
+{
+	char name[64];
+
+	r->end = KW_PLAY_SIGNAL;
+	r->signal = SIGSYS;
+	r->blocked_syscall = true;
+	kw_syscall_name(number, name, sizeof(name));
+	if (path[0])
+		snprintf(r->detail, sizeof(r->detail), "system call %s(\"%.100s\") refused", name, path);
+	else
+		snprintf(r->detail, sizeof(r->detail), "system call %s refused", name);
+}
+
+/* From the kernel, not from the player: how the process ended. */
+static void describe_end(struct kw_player *p, struct kw_play_result *r)
+{
+	int64_t until = kw_now_ns() + (int64_t)GRACE_MS * 1000000;
+
+	while (!has_ended(p) && kw_now_ns() < until)
+		kw_sleep_ns(1000000);
+	if (!p->dead) {
+		kill_now(p);
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "it closed the judge's channel");
+		return;
+	}
+	if (p->end.si_code == CLD_EXITED) {
+		r->end = KW_PLAY_EXIT;
+		r->exit_code = p->end.si_status;
+		return;
+	}
+	r->end = KW_PLAY_SIGNAL;
+	r->signal = p->end.si_status;
+	r->blocked_syscall = r->signal == SIGSYS;
+	if (r->blocked_syscall)
+		snprintf(r->detail, sizeof(r->detail), "a system call was refused");
+}
+
+static void describe_claim(struct kw_player *p, const struct wire_reply *w, struct kw_play_result *r)
+{
+	if (w->kind == WIRE_FAULT && w->number > 0 && w->number < 65) {
+		describe_fault(p, w, r);
+	} else if (w->kind == WIRE_SYSCALL) {
+		describe_syscall(w->number, w->text, r);
+	} else {
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
+	}
+	kill_now(p);
+}
+
+/* After the answer the channel must be empty: a second message is somebody else's. */
+static void check_silence(struct kw_player *p, struct kw_play_result *r)
+{
+	struct wire_reply w;
+	enum got g = take(p, &w);
+
+	if (g == GOT_TIMEOUT)
+		return;
+	if (g == GOT_REPLY && (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)) {
+		describe_claim(p, &w, r);
+		return;
+	}
+	if (g == GOT_END) {
+		describe_end(p, r);
+		return;
+	}
+	r->end = KW_PLAY_FORGED;
+	snprintf(r->detail, sizeof(r->detail), "a second answer to one call");
+	kill_now(p);
+}
+
+/* Sends nothing: runs the player until it answers, then stops it. */
+static enum kw_status exchange(struct kw_player *p, const void *command, size_t bytes, const int *fds, int fd_count,
+			       uint64_t nonce, uint32_t expect, int timeout_ms, struct wire_reply *w,
+			       struct kw_play_result *r, struct kw_error *err)
+{
+	enum kw_status st = send_with(p, command, bytes, fds, fd_count, err);
+	int64_t begin, when = 0, used;
+	enum got g;
+
+	if (st != KW_OK)
+		return st;
+	begin = kw_now_ns();
+	go(p);
+	g = await(p, begin + (int64_t)timeout_ms * 1000000, w, &when);
+	used = cpu_ns(p);
+	r->wall_ns = when - begin;
+	if (g == GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
+		r->end = KW_PLAY_DONE;
+		stop_now(p);
+		r->background_ns = cpu_since(p, used);
+		check_silence(p, r);
+		return KW_OK;
+	}
+	if (g == GOT_INTERRUPTED) {
+		kill_now(p);
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	}
+	if (g == GOT_END) {
+		describe_end(p, r);
+	} else if (g == GOT_TIMEOUT) {
+		kill_now(p);
+		r->end = KW_PLAY_TIMEOUT;
+		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
+	} else if (g == GOT_REPLY && w->nonce == nonce && w->kind == WIRE_MACHINE) {
+		kill_now(p);
+		r->end = KW_PLAY_NO_MEMORY;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(r->detail) - 1, w->text);
+	} else if (g == GOT_REPLY) {
+		describe_claim(p, w, r);
+	} else {
+		kill_now(p);
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "an answer of the wrong size");
+	}
+	return KW_OK;
+}
+
+/* ---- load and run ---- */
+
+static enum kw_status seal_code(const struct kw_artefact *code, int *fd, struct kw_error *err)
+{
+	*fd = memfd_create("artefact", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a memory file: %s", strerror(errno));
+	for (size_t done = 0; done < code->code_bytes;) {
+		ssize_t n = write(*fd, (const char *)code->code + done, code->code_bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return kw_fail(err, KW_ERR_NOMEM, "", "cannot write the artefact to memory: %s", strerror(errno));
+		done += (size_t)n;
+	}
+	lseek(*fd, 0, SEEK_SET);
+	if (fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot seal the artefact: %s", strerror(errno));
+	return KW_OK;
+}
+
+/* Buffers are inputs, outputs, workspaces in this order, so a workspace comes behind every tensor. */
+static enum kw_status bind_wire(struct kw_player *p, const struct kw_bound_plan *plan, const struct kw_bound_arg *a,
+				size_t tensors, struct wire_arg *to, struct kw_error *err)
+{
+	switch (a->kind) {
+	case KW_ARG_TENSOR:
+	case KW_ARG_WORKSPACE:
+		to->kind = WIRE_ARG_BUFFER;
+		to->buffer = (uint32_t)(a->index + (a->kind == KW_ARG_WORKSPACE ? (int)tensors : 0));
+		if (a->index < 0 || to->buffer >= p->session->buffer_count)
+			return kw_fail(err, KW_ERR_BUG, "", "argument %d of a plan is not a buffer", a->index);
+		return KW_OK;
+	case KW_ARG_SCALAR:
+	case KW_ARG_PARAM:
+		to->kind = a->dtype == KW_F64 ? WIRE_ARG_F64 : a->dtype == KW_F32 ? WIRE_ARG_F32 : WIRE_ARG_INT;
+		to->i = a->i;
+		to->f = a->f;
+		if (a->dtype == KW_I32)
+			to->i = (int32_t)a->i;
+		return KW_OK;
+	case KW_ARG_TENSORMAP:
+		break;
+	}
+	(void)plan;
+	return kw_fail(err, KW_ERR_INPUT, "", "a tensor map cannot be passed on the cpu");
+}
+
+static enum kw_status make_load(struct kw_player *p, const struct kw_bound_plan *plan, struct wire_load *l,
+				struct kw_error *err)
+{
+	size_t tensors = p->session->tensor_count;
+
+	if (plan->kernel_count > WIRE_KERNELS_MAX)
+		return kw_fail(err, KW_ERR_LIMIT, "", "a plan of %zu kernels (at most %d)", plan->kernel_count,
+			       WIRE_KERNELS_MAX);
+	l->op = WIRE_LOAD;
+	l->kernel_count = (uint32_t)plan->kernel_count;
+	for (size_t k = 0; k < plan->kernel_count; k++) {
+		const struct kw_bound_kernel *from = &plan->kernels[k];
+		struct wire_kernel *to = &l->kernels[k];
+
+		if (from->arg_count > WIRE_ARGS_MAX || strlen(from->name) >= sizeof(to->name))
+			return kw_fail(err, KW_ERR_LIMIT, from->name, "more than %d arguments or a name over %d bytes",
+				       WIRE_ARGS_MAX, WIRE_NAME_MAX - 1);
+		snprintf(to->name, sizeof(to->name), "%s", from->name);
+		to->arg_count = (uint32_t)from->arg_count;
+		for (size_t i = 0; i < from->arg_count; i++) {
+			enum kw_status st = bind_wire(p, plan, &from->args[i], tensors, &to->args[i], err);
+
+			if (st != KW_OK)
+				return st;
+		}
+	}
+	return KW_OK;
+}
+
+static void result_init(struct kw_play_result *r)
+{
+	int64_t *keep = r->slot_ns;
+
+	*r = (struct kw_play_result){ .buffer = -1, .slot = -1, .slot_ns = keep };
+}
+
+enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+			    int timeout_ms, struct kw_play_result *r, struct kw_error *err)
+{
+	struct wire_load *l = kw_calloc(1, sizeof(*l));
+	struct wire_reply w;
+	enum kw_status st;
+	int fd = -1;
+
+	result_init(r);
+	st = l ? make_load(p, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
+	if (st == KW_OK)
+		st = seal_code(code, &fd, err);
+	if (st == KW_OK) {
+		l->nonce = kw_random_u64();
+		st = exchange(p, l, sizeof(*l), &fd, 1, l->nonce, 0, timeout_ms, &w, r, err);
+	}
+	if (st == KW_OK && r->end == KW_PLAY_DONE && w.kind != WIRE_LOADED) {
+		r->end = w.kind == WIRE_NO_ENTRY ? KW_PLAY_NO_ENTRY : w.kind == WIRE_LOAD_FAILED ? KW_PLAY_LOAD_FAILED :
+			 w.kind == WIRE_MACHINE ? KW_PLAY_NO_MEMORY : KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(w.text) - 1, w.text);
+		/* A crash while loading (a constructor) is a claim like any other. */
+		if (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)
+			describe_claim(p, &w, r);
+	}
+	if (fd >= 0)
+		close(fd);
+	kw_free(l);
+	return st;
+}
+
+enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+			   struct kw_error *err)
+{
+	struct wire_run run = { .op = WIRE_RUN, .count = (uint32_t)n, .nonce = kw_random_u64() };
+	struct wire_reply w;
+
+	result_init(r);
+	if (n < 0 || n > WIRE_ORDER_MAX)
+		return kw_fail(err, KW_ERR_BUG, "", "a batch of %d calls (at most %d)", n, WIRE_ORDER_MAX);
+	for (int i = 0; i < n; i++) {
+		if (order[i] < 0 || order[i] >= p->session->slots)
+			return kw_fail(err, KW_ERR_BUG, "", "slot %d of %d", order[i], p->session->slots);
+		run.order[i] = order[i];
+	}
+	return exchange(p, &run, sizeof(run), NULL, 0, run.nonce, WIRE_DONE, timeout_ms, &w, r, err);
+}
+
+int64_t kw_player_linger(struct kw_player *p, int64_t ns)
+{
+	int64_t before = cpu_ns(p);
+
+	if (p->dead)
+		return 0;
+	go(p);
+	kw_sleep_ns(ns);
+	stop_now(p);
+	return cpu_since(p, before);
+}
+
+const char *kw_player_layers(const struct kw_player *p)
+{
+	return p->layers;
+}

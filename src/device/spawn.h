@@ -1,0 +1,19 @@
+/* spawn.h - starts the player's process: exec of this very program, in namespaces where granted. Private to device/. */
+#ifndef KW_DEVICE_SPAWN_H
+#define KW_DEVICE_SPAWN_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct kw_spawned {
+	pid_t pid;
+	int pidfd;
+	unsigned layers;               /* LAYER_PID, LAYER_NET, ... that the kernel granted */
+};
+/* control becomes descriptor WIRE_CONTROL of the child; everything else is closed. isolate: with namespaces. The
+ * child dies with the thread that calls this. */
+enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* wire.h - what judge and player say to each other over one SOCK_SEQPACKET pair. Private to device/.
+ *
+ * Until READY the player runs only our code and is believed. After LOAD everything that comes from it is a claim of
+ * the candidate: replies have one fixed size, carry the nonce of the command, and can only make a verdict worse. */
+#ifndef KW_DEVICE_WIRE_H
+#define KW_DEVICE_WIRE_H
+
+#include <stdint.h>
+
+enum {
+	WIRE_CONTROL = 3,      /* descriptor of the socket in the player */
+	WIRE_CODE = 4,         /* and of the artefact */
+	WIRE_MAPS_MAX = 64,    /* descriptors a message */
+	WIRE_ORDER_MAX = 512,
+	WIRE_KERNELS_MAX = 32,
+	WIRE_ARGS_MAX = 40,
+	WIRE_NAME_MAX = 120,
+};
+
+enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN };
+enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
+		 WIRE_SYSCALL, WIRE_MACHINE };
+
+/* Layers that the player entered. */
+enum { LAYER_USER = 1, LAYER_LANDLOCK = 2, LAYER_SECCOMP = 4, LAYER_RLIMITS = 8, LAYER_MOUNT = 16, LAYER_NNP = 32,
+       LAYER_PID = 64, LAYER_NET = 128, LAYER_IPC = 256, LAYER_UTS = 512, LAYER_USERNS = 1024 };
+
+struct wire_start {
+	uint32_t op, trusted, threads, mount_ns;
+	int64_t memory_bytes;
+	uint64_t arena_base, arena_bytes;
+	uint32_t buffers, slots;       /* buffers x slots maps follow, in WIRE_MAP messages */
+};
+struct wire_map_one {
+	uint64_t address, file_bytes, offset, bytes;
+	uint32_t read_only, zero;
+};
+struct wire_map {
+	uint32_t op, count;
+	struct wire_map_one one[WIRE_MAPS_MAX];
+};
+enum wire_arg_kind { WIRE_ARG_BUFFER, WIRE_ARG_INT, WIRE_ARG_F32, WIRE_ARG_F64 };
+struct wire_arg {
+	uint32_t kind, buffer;
+	int64_t i;
+	double f;
+};
+struct wire_kernel {
+	char name[WIRE_NAME_MAX];
+	uint32_t arg_count;
+	struct wire_arg args[WIRE_ARGS_MAX];
+};
+struct wire_load {
+	uint32_t op, kernel_count;
+	uint64_t nonce;
+	struct wire_kernel kernels[WIRE_KERNELS_MAX];
+};
+struct wire_run {
+	uint32_t op, count;
+	uint64_t nonce;
+	int32_t order[WIRE_ORDER_MAX];
+};
+struct wire_reply {
+	uint32_t kind;
+	int32_t number;                /* signal, system call or errno */
+	uint64_t nonce, address;
+	uint32_t write, layers;
+	int32_t landlock_abi, pad;
+	char text[160];
+};
+
+#endif
