@@ -424,11 +424,3 @@ void kw_player_main(int argc, char **argv)
 	loop();
 	_exit(0);
 }
-
-/* Before main: every program that can be a judge can be its own player (tests included), and none can by mistake run
- * its own main as a player, which would start players in turn. */
-__attribute__((constructor)) static void become_player(int argc, char **argv)
-{
-	if (argc >= 2 && strcmp(argv[1], "__player") == 0)
-		kw_player_main(argc, argv);
-}

@@ -1,9 +1,11 @@
 #include "device/spawn.h"
 
+#include "device/device.h"
 #include "device/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,11 +132,95 @@ static long try_clone(struct plan *p, bool isolate, int *pidfd, unsigned *layers
 	return pid;
 }
 
+/* The kernel ties "die with the parent" to the thread that made the child. So one thread makes them all and lives as
+ * long as this process; any thread may ask it. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool running, busy, done;
+	struct plan *plan;
+	bool isolate;
+	struct kw_spawned *out;
+	int error;
+} spawner = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void *spawner_run(void *arg)
+{
+	sigset_t every;
+
+	sigfillset(&every);
+	pthread_sigmask(SIG_BLOCK, &every, NULL);
+	pthread_mutex_lock(&spawner.lock);
+	for (;;) {
+		struct kw_spawned *out;
+
+		while (!spawner.plan)
+			pthread_cond_wait(&spawner.changed, &spawner.lock);
+		out = spawner.out;
+		out->pid = (pid_t)try_clone(spawner.plan, spawner.isolate, &out->pidfd, &out->layers);
+		spawner.error = errno;
+		spawner.plan = NULL;
+		spawner.done = true;
+		pthread_cond_broadcast(&spawner.changed);
+	}
+	return arg;
+}
+
+static bool start_spawner(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (spawner.running)
+		return true;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	spawner.running = pthread_create(&thread, &attr, spawner_run, NULL) == 0;
+	pthread_attr_destroy(&attr);
+	return spawner.running;
+}
+
+static void ask_spawner(struct plan *p, bool isolate, struct kw_spawned *out)
+{
+	pthread_mutex_lock(&spawner.lock);
+	while (spawner.busy)
+		pthread_cond_wait(&spawner.changed, &spawner.lock);
+	if (!start_spawner()) {
+		errno = EAGAIN;
+	} else {
+		spawner.busy = true;
+		spawner.done = false;
+		spawner.isolate = isolate;
+		spawner.out = out;
+		spawner.plan = p;
+		pthread_cond_broadcast(&spawner.changed);
+		while (!spawner.done)
+			pthread_cond_wait(&spawner.changed, &spawner.lock);
+		spawner.busy = false;
+		errno = spawner.error;
+		pthread_cond_broadcast(&spawner.changed);
+	}
+	pthread_mutex_unlock(&spawner.lock);
+}
+
+/* A fork of ours (the tests do that) has no such thread. */
+static void forget_spawner(void)
+{
+	pthread_mutex_init(&spawner.lock, NULL);
+	pthread_cond_init(&spawner.changed, NULL);
+	spawner.running = spawner.busy = false;
+	spawner.plan = NULL;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_spawner);
+}
+
 enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err)
 {
 	struct plan p = { .null = -1, .program = -1, .control = -1 };
 	enum kw_status s = KW_OK;
-	long pid;
 
 	*out = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
 	make_env(&p, threads);
@@ -146,9 +232,8 @@ enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw
 		s = kw_fail(err, KW_ERR_ENV, p.null < 0 ? "/dev/null" : "/proc/self/exe",
 			    "cannot start a player: %s", strerror(errno));
 	} else {
-		pid = try_clone(&p, isolate, &out->pidfd, &out->layers);
-		out->pid = (pid_t)pid;
-		if (pid < 0)
+		ask_spawner(&p, isolate, out);
+		if (out->pid < 0)
 			s = kw_fail(err, KW_ERR_ENV, "", "cannot start a player: %s", strerror(errno));
 	}
 	if (p.null >= 0)
@@ -158,4 +243,12 @@ enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw
 	if (p.control >= 0)
 		close(p.control);
 	return s;
+}
+
+/* Before main: every program that can be a judge can be its own player (tests included), and none can by mistake run
+ * its own main as a player, which would start players in turn. Here, so that whoever can start one has it linked. */
+__attribute__((constructor)) static void become_player(int argc, char **argv)
+{
+	if (argc >= 2 && strcmp(argv[1], "__player") == 0)
+		kw_player_main(argc, argv);
 }

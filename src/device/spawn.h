@@ -13,7 +13,7 @@ struct kw_spawned {
 	unsigned layers;               /* LAYER_PID, LAYER_NET, ... that the kernel granted */
 };
 /* control becomes descriptor WIRE_CONTROL of the child; everything else is closed. isolate: with namespaces. The
- * child dies with the thread that calls this. */
+ * child dies with this process. Any thread may call. */
 enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err);
 
 #endif
