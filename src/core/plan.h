@@ -64,6 +64,7 @@ struct kw_plan_tune {
 	int line;
 };
 struct kw_plan {
+	const char *file;                             /* of the candidate, for messages */
 	struct kw_plan_kernel *kernels;
 	struct kw_plan_workspace *workspaces;
 	struct kw_plan_tensormap *tensormaps;

@@ -12,7 +12,8 @@ enum {
 	KW_TASK_MAX_DIMS = 32,
 	KW_TASK_MAX_TENSORS = 32,   /* inputs, and outputs */
 	KW_TASK_MAX_PARAMS = 32,
-	KW_TASK_MAX_CASES = 256
+	KW_TASK_MAX_CASES = 256,
+	KW_CORE_MAX_NAME = 48
 };
 
 struct kw_task_reader {
@@ -36,6 +37,9 @@ enum kw_status kw_task_check_name(const struct kw_task_reader *r, const struct k
 /* Parses the text of a scalar as an integer expression over the task's dims. */
 enum kw_status kw_task_read_intexpr(const struct kw_task_reader *r, const struct kw_yaml *n,
 				    struct kw_intexpr **out);
+/* Words that no dim, tensor, param, tune or define may be called: they go into generated C. */
+bool kw_core_is_reserved(const char *name);
+bool kw_core_is_identifier(const char *name);
 /* The n-th name of a list of words that a scalar spells, or a failure with the nearest word. */
 enum kw_status kw_task_read_word(const struct kw_yaml *n, const char *what, const char *const *words,
 				 size_t count, int *out, struct kw_error *err);

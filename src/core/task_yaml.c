@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARENA_BYTES = 64 << 20, MAX_NAME = 48 };
+enum { ARENA_BYTES = 64 << 20 };
 
 enum kw_status kw_task_fail_key(const struct kw_yaml *n, struct kw_error *err, const char *fmt, ...)
 {
@@ -41,8 +41,7 @@ enum kw_status kw_task_check_map(const struct kw_yaml *n, size_t max, bool may_b
 	return KW_OK;
 }
 
-/* Names go into generated C and into plan lines. */
-static bool is_reserved(const char *name)
+bool kw_core_is_reserved(const char *name)
 {
 	static const char *const words[] = {
 		"auto", "break", "case", "char", "const", "continue", "default", "do", "double",
@@ -58,7 +57,7 @@ static bool is_reserved(const char *name)
 	return false;
 }
 
-static bool is_identifier(const char *name)
+bool kw_core_is_identifier(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 
@@ -70,11 +69,11 @@ enum kw_status kw_task_check_name(const struct kw_task_reader *r, const struct k
 	const struct kw_task *t = r->task;
 	const char *other = NULL;
 
-	if (!is_identifier(n->key) || strlen(n->key) > MAX_NAME)
+	if (!kw_core_is_identifier(n->key) || strlen(n->key) > KW_CORE_MAX_NAME)
 		return kw_task_fail_key(n, r->err,
 					"'%.100s' is no name (letters, digits and _, at most %d)",
-					n->key, MAX_NAME);
-	if (is_reserved(n->key))
+					n->key, KW_CORE_MAX_NAME);
+	if (kw_core_is_reserved(n->key))
 		return kw_task_fail_key(n, r->err, "'%s' is reserved and cannot be a name", n->key);
 	for (size_t i = 0; i < t->dim_count; i++)
 		if (strcmp(t->dims[i].name, n->key) == 0)
