@@ -28,6 +28,7 @@ struct kw_search_opts {
 	struct kw_budget budget;
 	struct kw_judge_opts judge;                /* threads, seed, compiler, large */
 	int64_t resume_run;                        /* 0: a new run */
+	struct kw_store *memory;                   /* kw_tune_run: where earlier winners are; NULL: none */
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;
 };
@@ -58,17 +59,22 @@ struct kw_search_result {
 	size_t tune_count;
 	struct kw_round *rounds;
 	size_t round_count;
-	const char **reasons;             /* why patterns did not fit */
+	const char **reasons;             /* why patterns did not fit, and what was refused and why */
 	size_t reason_count;
 	int evaluations;
 	int64_t wall_ns;
 };
 void kw_search_opts_default(struct kw_search_opts *o);
+/* The options that a run was started with (kw_run_row.options), for resuming it; strings in the arena. */
+enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, struct kw_arena *a, struct kw_error *err);
+/* Initialises out whatever happens (release it always). Ends with KW_OK for every state but INTERRUPTED, which is
+ * KW_ERR_INTERRUPTED with out filled in as far as it got. memory may be NULL. A budget never cuts off the final check. */
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
 			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err);
 void kw_search_result_release(struct kw_search_result *r);
-/* The tuner alone, on one candidate: successive halving over its tune space. */
+/* The tuner alone, on one candidate: successive halving over its tune space. Leaves c->tune_values at the best point (NULL when
+ * none was right: out->tried says how many were). Every verdict is stored under run_id (0: as lone evaluations). */
 enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,
 			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
 			   struct kw_arena *a, struct kw_tune_report *out, struct kw_error *err);

@@ -1,0 +1,348 @@
+/* The loop of a run: rounds and stop rules. */
+#include "search/engine.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "search/strategy.h"
+
+enum { ROUNDS_DEFAULT_MAX = 64, FALLBACK_POINTS = 3 };
+/* A tuned candidate gets this long, or its share of the budget. */
+static const int64_t tune_limit_ns = 12 * 1000000000ll;
+/* Two rounds in a row that gain less than this end a run (design 11). */
+static const double least_gain = 0.05;
+
+static json_t *options_json(const struct kw_search_opts *o)
+{
+	json_t *j = json_object();
+
+	if (!j)
+		return NULL;
+	json_object_set_new(j, "max_evaluations", json_integer(o->budget.max_evaluations));
+	json_object_set_new(j, "max_wall_ns", json_integer(o->budget.max_wall_ns));
+	json_object_set_new(j, "max_rounds", json_integer(o->budget.max_rounds));
+	json_object_set_new(j, "threads", json_integer(o->judge.threads));
+	json_object_set_new(j, "large", json_boolean(o->judge.large));
+	json_object_set_new(j, "seed", json_integer((json_int_t)o->judge.seed));
+	if (o->judge.compiler)
+		json_object_set_new(j, "compiler", json_string(o->judge.compiler));
+	return j;
+}
+
+enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, struct kw_arena *a, struct kw_error *err)
+{
+	json_t *j = NULL;
+	const char *compiler;
+	enum kw_status status = kw_json_parse("options of the run", json, strlen(json), &j, err);
+
+	if (status != KW_OK)
+		return status;
+	o->budget.max_evaluations = (int)kw_json_get_i64(j, "max_evaluations", 0);
+	o->budget.max_wall_ns = kw_json_get_i64(j, "max_wall_ns", 0);
+	o->budget.max_rounds = (int)kw_json_get_i64(j, "max_rounds", 0);
+	o->judge.threads = (int)kw_json_get_i64(j, "threads", 0);
+	o->judge.large = kw_json_get_bool(j, "large", false);
+	o->judge.seed = (uint64_t)kw_json_get_i64(j, "seed", 0);
+	compiler = kw_json_get_str(j, "compiler", NULL);
+	o->judge.compiler = compiler ? kw_arena_strdup(a, compiler) : NULL;
+	if (compiler && !o->judge.compiler)
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	json_decref(j);
+	return status;
+}
+
+static enum kw_status new_run(struct kw_search *s, struct kw_error *err)
+{
+	json_t *options = options_json(s->opts);
+	struct kw_run_row row = {
+		.task_name = s->task->name, .task_text = s->task->text, .task_sha = s->task->sha256,
+		.backend = s->opts->backend, .device = s->opts->device, .strategy = s->opts->strategy,
+		.state = KW_RUN_RUNNING, .started_ms = kw_wall_ms(),
+	};
+	struct kw_buf text;
+	enum kw_status status;
+
+	kw_buf_init(&text, 1 << 16);
+	status = options ? kw_json_canonical(options, &text, err)
+			 : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the run's options");
+	row.options = text.ptr;
+	if (status == KW_OK)
+		status = kw_store_run_new(s->store, &row, &s->run_id, err);
+	if (status == KW_OK)
+		status = kw_store_run_claim(s->store, s->run_id, err);
+	json_decref(options);
+	kw_buf_release(&text);
+	return status;
+}
+
+static enum kw_status open_run(struct kw_search *s, struct kw_error *err)
+{
+	struct kw_run_row row;
+	enum kw_status status;
+
+	if (!s->opts->resume_run)
+		return new_run(s, err);
+	s->run_id = s->opts->resume_run;
+	status = kw_store_run_get(s->store, s->run_id, s->arena, &row, err);
+	if (status != KW_OK)
+		return status;
+	if (strcmp(row.task_sha, s->task->sha256) != 0)
+		return kw_fail(err, KW_ERR_INPUT, s->task->file ? s->task->file : "",
+			       "run %lld was about another text of task %s; start a new run for this one",
+			       (long long)s->run_id, row.task_name);
+	if (strcmp(row.backend, s->opts->backend) != 0)
+		return kw_fail(err, KW_ERR_USAGE, "", "run %lld is for backend %s, not %s", (long long)s->run_id,
+			       row.backend, s->opts->backend);
+	return kw_store_run_claim(s->store, s->run_id, err);
+}
+
+/* Full effort at the candidate's tune point. right: whether it got into the ranking. */
+static enum kw_status judge_full(struct kw_search *s, const struct kw_candidate *c, bool *right,
+				 struct kw_outcome *out, struct kw_error *err)
+{
+	struct kw_verdict *v = kw_alloc(sizeof(*v));
+	struct kw_judge_opts o;
+	enum kw_status status;
+
+	*right = false;
+	if (!v)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a verdict");
+	kw_verdict_init(v);
+	kw_search_judge_opts(s, KW_EFFORT_FULL, &o);
+	status = kw_search_evaluate(s, c, "full", &o, v, out, err);
+	if (status == KW_OK && out->cls == KW_V_OK) {
+		*right = kw_search_rank(s, c, out->tune, v) != NULL;
+		return KW_OK;
+	}
+	if (status == KW_OK)
+		kw_search_reason(s, "%s%s%s: %s%s%s: %s", c->name, *out->tune ? " " : "", out->tune,
+				 kw_verdict_name(out->cls), out->subclass == KW_S_NONE ? "" : "/",
+				 kw_subclass_name(out->subclass), v->summary);
+	kw_verdict_release(v);
+	kw_free(v);
+	return status;
+}
+
+static enum kw_status keep_report(struct kw_search_result *r, const struct kw_tune_report *t, struct kw_error *err)
+{
+	struct kw_tune_report *grown = kw_arena_calloc(&r->arena, r->tune_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's reports");
+	if (r->tune_count)
+		memcpy(grown, r->tunes, r->tune_count * sizeof(*grown));
+	grown[r->tune_count++] = *t;
+	r->tunes = grown;
+	return KW_OK;
+}
+
+/* One round: tune, then judge the best point in full; where that one is not right after all, the next best. */
+static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struct kw_search_result *out,
+				struct kw_error *err)
+{
+	struct kw_candidate *c = &step->candidate;
+	struct kw_tune_points points = { 0 };
+	struct kw_tune_report report;
+	struct kw_outcome outcome;
+	enum kw_status status, kept;
+	bool right = false;
+
+	if (!step->tune || c->plan.tune_count == 0)
+		return judge_full(s, c, &right, &outcome, err);
+	status = kw_tuner_run(s, c, tune_limit_ns, &report, &points, err);
+	if (status != KW_OK && status != KW_NO)
+		return status;
+	kept = keep_report(out, &report, err);
+	if (kept != KW_OK || status == KW_NO)
+		return kept != KW_OK ? kept : status;
+	for (size_t i = 0; i < points.count && i < FALLBACK_POINTS && !right && status == KW_OK; i++) {
+		c->tune_values = points.at[i].values;
+		status = judge_full(s, c, &right, &outcome, err);
+		if (status == KW_OK && outcome.cls == KW_V_CHEAT)
+			break;
+	}
+	return status;
+}
+
+static enum kw_status keep_round(struct kw_search *s, const struct kw_round *round, struct kw_search_result *r,
+				 struct kw_error *err)
+{
+	struct kw_round *grown = kw_arena_calloc(s->arena, r->round_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the rounds");
+	if (r->round_count)
+		memcpy(grown, r->rounds, r->round_count * sizeof(*grown));
+	grown[r->round_count++] = *round;
+	r->rounds = grown;
+	return kw_store_round_put(s->store, s->run_id, round, err);
+}
+
+static bool goal_met(const struct kw_search *s)
+{
+	const struct kw_goal *g = &s->task->goal;
+	const struct kw_ranked *best = s->ranked_count ? &s->ranked[0] : NULL;
+
+	if (!best || (g->speedup <= 0.0 && g->sol <= 0.0))
+		return false;
+	return (g->speedup <= 0.0 || best->speedup >= g->speedup) && (g->sol <= 0.0 || best->sol >= g->sol);
+}
+
+/* How many rounds in a row, counted from the last, gained under 5%. */
+static int slow_rounds(const struct kw_search_result *r)
+{
+	int n = 0;
+
+	for (size_t i = r->round_count; i-- > 0; n++) {
+		const struct kw_round *k = &r->rounds[i];
+
+		if (k->best_ns_before <= 0.0 || k->best_ns_after < (1.0 - least_gain) * k->best_ns_before)
+			break;
+	}
+	return n;
+}
+
+/* After a round: whether and why to stop. */
+static bool round_stops(struct kw_search *s, const struct kw_search_result *r)
+{
+	if (goal_met(s))
+		s->stop = KW_RUN_GOAL;
+	else if (slow_rounds(r) >= 2)
+		s->stop = KW_RUN_CONVERGED;
+	else if (s->opts->budget.max_rounds && s->round >= s->opts->budget.max_rounds)
+		s->stop = KW_RUN_BUDGET;
+	else
+		return false;
+	return true;
+}
+
+static const struct kw_ranked *ranked_of(const struct kw_search *s, const struct kw_candidate *c)
+{
+	for (size_t i = 0; i < s->ranked_count; i++)
+		if (strcmp(s->ranked[i].candidate.sha256, c->sha256) == 0)
+			return &s->ranked[i];
+	return NULL;
+}
+
+static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g, void *state,
+				struct kw_search_result *out, bool *more, struct kw_error *err)
+{
+	struct kw_round round = { .index = s->round + 1, .best_ns_before = s->best_ns };
+	struct kw_step step = { 0 };
+	int before = s->evaluations;
+	enum kw_status status = g->next(s, state, &step, more, err), kept;
+
+	if (status != KW_OK || !*more)
+		return status;
+	s->round++;
+	s->rounds_planned = s->round + (g->left ? g->left(s, state) : 0);
+	status = play_step(s, &step, out, err);
+	if (status != KW_OK && status != KW_NO)
+		return status;
+	round.step = step.what;
+	round.evaluations = s->evaluations - before;
+	round.best_ns_after = s->best_ns;
+	kept = keep_round(s, &round, out, err);
+	if (g->told && status == KW_OK)
+		g->told(s, state, &step, ranked_of(s, &step.candidate));
+	return kept != KW_OK ? kept : status;
+}
+
+/* Rounds until something says stop; the reason is in s->stop. */
+static enum kw_status play_rounds(struct kw_search *s, const struct kw_strategy *g, struct kw_search_result *out,
+				  struct kw_error *err)
+{
+	void *state = NULL;
+	bool more = true;
+	enum kw_status status = g->begin(s, &state, err);
+
+	while (status == KW_OK && more) {
+		if (kw_search_should_stop(s) || s->round >= ROUNDS_DEFAULT_MAX)
+			break;
+		status = one_round(s, g, state, out, &more, err);
+		if (status == KW_OK && more && round_stops(s, out))
+			break;
+	}
+	if (g->end)
+		g->end(state);
+	return status == KW_NO ? KW_OK : status;
+}
+
+static enum kw_status init_search(struct kw_search *s, const struct kw_search_ports *ports, struct kw_search_result *out,
+				  struct kw_error *err)
+{
+	s->ports = ports;
+	s->arena = &out->arena;
+	s->start_ns = kw_now_ns();
+	s->stop = KW_RUN_EXHAUSTED;
+	s->ranked = kw_arena_calloc(s->arena, KW_RANKED_MAX + 1, sizeof(*s->ranked));
+	s->reasons = kw_arena_calloc(s->arena, KW_REASONS_MAX, sizeof(*s->reasons));
+	return s->ranked && s->reasons ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+}
+
+static void publish(struct kw_search *s, struct kw_search_result *out)
+{
+	out->run_id = s->run_id;
+	out->state = s->stop;
+	out->reasons = s->reasons;
+	out->reason_count = s->reason_count;
+	out->evaluations = s->evaluations;
+	out->wall_ns = kw_now_ns() - s->start_ns;
+	for (size_t i = 0; i < s->ranked_count; i++) {
+		kw_verdict_release(s->ranked[i].verdict);
+		kw_free(s->ranked[i].verdict);
+	}
+}
+
+/* Marks the end in the store. A run that ended by a fault of the machine stays resumable. */
+static enum kw_status close_run(struct kw_search *s, enum kw_status status, const struct kw_search_result *out,
+				struct kw_error *err)
+{
+	bool failed = status != KW_OK && status != KW_ERR_INTERRUPTED;
+	enum kw_status ended = kw_store_run_end(s->store, s->run_id, failed ? KW_RUN_FAILED : s->stop,
+						out->list.count ? &out->list : NULL, failed ? NULL : err);
+
+	if (failed) {
+		s->stop = KW_RUN_FAILED;
+		return status;
+	}
+	return ended != KW_OK ? ended : status;
+}
+
+enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
+				  const struct kw_search_opts *o, struct kw_store *store, struct kw_store *memory,
+				  struct kw_search_result *out, struct kw_error *err)
+{
+	const struct kw_strategy *strategy = kw_strategy_find(o->strategy);
+	struct kw_search s = { .task = t, .expr = e, .opts = o, .store = store, .memory = memory };
+	enum kw_status status;
+
+	*out = (struct kw_search_result){ 0 };
+	kw_arena_init(&out->arena, 512u << 20);
+	kw_verdict_init(&out->verdict);
+	if (!strategy)
+		return kw_fail(err, KW_ERR_USAGE, "", "no strategy is called %s", o->strategy);
+	status = init_search(&s, ports, out, err);
+	if (status != KW_OK)
+		return status;
+	status = open_run(&s, err);
+	if (status != KW_OK)
+		return status;
+	status = play_rounds(&s, strategy, out, err);
+	if (status == KW_OK && s.stop != KW_RUN_INTERRUPTED)
+		status = kw_search_finish(&s, out, err);
+	if (status == KW_OK && s.stop == KW_RUN_INTERRUPTED)
+		status = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted; `kwright runs resume %lld` goes on",
+				 (long long)s.run_id);
+	status = close_run(&s, status, out, err);
+	publish(&s, out);
+	return status;
+}
+
+void kw_search_result_release(struct kw_search_result *r)
+{
+	kw_verdict_release(&r->verdict);
+	kw_arena_release(&r->arena);
+	*r = (struct kw_search_result){ 0 };
+}

@@ -1,0 +1,108 @@
+/* engine.h - the inside of a run, for strategies, the tuner and tests; commands use search.h.
+ *
+ * struct kw_search is one run. The world outside (judge, author) is reached through struct kw_search_ports, so that the
+ * tests can run the engine against a made-up machine; search.c fills in the real ones. */
+#ifndef KW_SEARCH_ENGINE_H
+#define KW_SEARCH_ENGINE_H
+
+#include "search/search.h"
+
+struct kw_search_ports {
+	void *arg;
+	/* As kw_judge_eval. */
+	enum kw_status (*evaluate)(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
+				   struct kw_verdict *v, struct kw_error *err);
+	/* As kw_author_propose for the run's backend. */
+	enum kw_status (*propose)(void *arg, struct kw_arena *a, struct kw_proposal **out, size_t *count,
+				  const char ***reasons, size_t *reason_count, struct kw_error *err);
+	/* Optional. What is remembered of a verdict beyond this run (kw_memory_learn). */
+	enum kw_status (*learn)(void *arg, const struct kw_candidate *c, const struct kw_verdict *v,
+				struct kw_error *err);
+	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
+};
+
+/* How one evaluation ended, judged now or found in the store. */
+struct kw_outcome {
+	enum kw_verdict_class cls;
+	enum kw_subclass subclass;
+	double ns;                        /* geometric mean of the timed cases' medians; 0: none */
+	double speedup, sol;
+	int64_t verdict_id;
+	bool recalled;                    /* from the store: cost nothing */
+	const char *tune;
+};
+/* A candidate at one point, judged in full: rows of the ranking. */
+struct kw_ranked {
+	struct kw_candidate candidate;    /* tune_values set */
+	const char *tune;
+	struct kw_verdict *verdict;       /* heap, owned by the search */
+	double ns, speedup, sol;
+	int covered;                      /* perf cases that it ran */
+	bool refused;                     /* by the final check */
+};
+
+enum { KW_RANKED_MAX = 256, KW_REASONS_MAX = 512 };
+
+struct kw_search {
+	const struct kw_task *task;
+	const struct kw_expr *expr;
+	const struct kw_search_opts *opts;
+	const struct kw_search_ports *ports;
+	struct kw_store *store, *memory;  /* memory may be NULL */
+	struct kw_arena *arena;           /* of the result */
+	int64_t run_id;
+	enum kw_run_state stop;           /* why to stop, once a call returned KW_NO */
+	int round, rounds_planned;
+	int evaluations;                  /* completed verdicts of this run */
+	int fresh;                        /* of them judged now */
+	int upcoming;                     /* likely still to come, for the time left */
+	int64_t start_ns;
+	double best_ns, best_speedup;
+	struct kw_ranked *ranked;         /* best first */
+	size_t ranked_count;
+	const char **reasons;
+	size_t reason_count;
+};
+
+/* Judges a candidate at its tune point, or finds the verdict that this run's store already has under (candidate, tune text,
+ * effort label), and stores the verdict before it returns. o->effort and limits: as wanted; label: "screen",
+ * "screen.1", "full", "final". v may be NULL; else it is filled (kw_verdict_init first).
+ * KW_NO: not judged, s->stop is BUDGET or INTERRUPTED. */
+enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
+				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
+				  struct kw_error *err);
+/* The run's judge options for an effort. */
+void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
+/* Geometric mean of the medians of the timed perf cases; 0: none was timed. */
+double kw_search_mean_ns(const struct kw_verdict *v);
+/* Whether to stop now (interrupted, budget); sets s->stop. */
+bool kw_search_should_stop(struct kw_search *s);
+/* A sentence for the user: why something was not taken. */
+void kw_search_reason(struct kw_search *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kw_search_progress(const struct kw_search *s, const char *candidate, const char *tune, const char *verdict);
+
+/* The tuner within a run (tuner.c). limit_ns: how long it may take, fresh evaluations only. Leaves c->tune_values at the
+ * best point. points, when not NULL: the right points, best first, for a fallback. KW_NO: s->stop. */
+struct kw_tune_point_time {
+	int64_t *values;
+	double ns;
+};
+struct kw_tune_points {
+	struct kw_tune_point_time *at;
+	size_t count;
+};
+enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t limit_ns,
+			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err);
+
+/* Takes the verdict over (v: heap) and sorts it in. NULL when the table is full (v is released then). */
+struct kw_ranked *kw_search_rank(struct kw_search *s, const struct kw_candidate *c, const char *tune,
+				 struct kw_verdict *v);
+/* Hand-over (finish.c): the final check, best first; the dispatch list. */
+enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *out, struct kw_error *err);
+
+/* kw_search_run against other ports. */
+enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
+				  const struct kw_search_opts *o, struct kw_store *store, struct kw_store *memory,
+				  struct kw_search_result *out, struct kw_error *err);
+
+#endif

@@ -1,0 +1,193 @@
+/* One evaluation: from the store if the run has it, else judged and stored before anybody hears of it. */
+#include "search/engine.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+void kw_search_reason(struct kw_search *s, const char *fmt, ...)
+{
+	struct kw_buf b;
+	const char *text;
+	va_list ap;
+
+	if (s->reason_count >= KW_REASONS_MAX)
+		return;
+	kw_buf_init(&b, 4096);
+	va_start(ap, fmt);
+	kw_buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	text = b.ptr ? kw_arena_strdup(s->arena, b.ptr) : NULL;
+	kw_buf_release(&b);
+	if (text)
+		s->reasons[s->reason_count++] = text;
+}
+
+void kw_search_progress(const struct kw_search *s, const char *candidate, const char *tune, const char *verdict)
+{
+	int64_t spent = kw_now_ns() - s->start_ns;
+	struct kw_progress p = {
+		.round = s->round, .rounds = s->rounds_planned, .evaluation = s->evaluations,
+		.planned = s->evaluations + s->upcoming, .candidate = candidate, .tune = tune,
+		.best_ns = s->best_ns, .best_speedup = s->best_speedup, .verdict = verdict,
+	};
+
+	if (!s->opts->progress)
+		return;
+	if (s->fresh > 0 && spent > 0) {
+		p.rate_per_s = (double)s->fresh * 1e9 / (double)spent;
+		p.left_ns = (int64_t)((double)s->upcoming / p.rate_per_s * 1e9);
+	}
+	if (s->opts->budget.max_wall_ns && p.left_ns > s->opts->budget.max_wall_ns - spent)
+		p.left_ns = spent < s->opts->budget.max_wall_ns ? s->opts->budget.max_wall_ns - spent : 0;
+	s->opts->progress(s->opts->progress_arg, &p);
+}
+
+void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out)
+{
+	*out = s->opts->judge;
+	out->effort = effort;
+	out->only_case = -1;
+	if (effort == KW_EFFORT_SCREEN) {
+		out->with_baselines = false;
+		out->trials = 0;
+		out->ci_target = 0;
+		out->time_limit_ns = 0;
+	} else {
+		out->with_baselines = true;
+		out->best_ns = 0;
+	}
+}
+
+bool kw_search_should_stop(struct kw_search *s)
+{
+	const struct kw_budget *b = &s->opts->budget;
+
+	if (kw_interrupted())
+		s->stop = KW_RUN_INTERRUPTED;
+	else if (b->max_wall_ns && kw_now_ns() - s->start_ns >= b->max_wall_ns)
+		s->stop = KW_RUN_BUDGET;
+	else if (b->max_evaluations && s->evaluations >= b->max_evaluations)
+		s->stop = KW_RUN_BUDGET;
+	else
+		return false;
+	return true;
+}
+
+double kw_search_mean_ns(const struct kw_verdict *v)
+{
+	double logs = 0.0;
+	int n = 0;
+
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].perf && v->cases[i].has_times && v->cases[i].times.median_ns > 0.0) {
+			logs += log(v->cases[i].times.median_ns);
+			n++;
+		}
+	return n ? exp(logs / n) : 0.0;
+}
+
+static void fill_outcome(const struct kw_verdict *v, struct kw_outcome *out)
+{
+	out->cls = v->cls;
+	out->subclass = v->subclass;
+	out->ns = v->cls == KW_V_OK ? kw_search_mean_ns(v) : 0.0;
+	out->speedup = v->geomean_speedup;
+	out->sol = v->geomean_sol;
+}
+
+/* Looks the verdict up. A record that cannot be read counts as not there: it is judged again. */
+static enum kw_status recall(struct kw_search *s, const struct kw_candidate *c, const char *tune, const char *label,
+			     struct kw_verdict *v, bool *found, struct kw_outcome *out, struct kw_error *err)
+{
+	struct kw_verdict_row row;
+	struct kw_arena scratch;
+	json_t *record = NULL;
+	enum kw_status status;
+
+	kw_arena_init(&scratch, 64 << 20);
+	status = kw_store_verdict_find(s->store, s->run_id, c->sha256, tune, label, &scratch, &row, found, err);
+	if (status == KW_OK && *found) {
+		*found = kw_json_parse("stored record", row.record, strlen(row.record), &record, NULL) == KW_OK &&
+			 kw_verdict_from_json(v, record, NULL) == KW_OK;
+		if (*found) {
+			fill_outcome(v, out);
+			out->verdict_id = row.id;
+			out->recalled = true;
+		} else {
+			kw_verdict_release(v);
+			kw_verdict_init(v);
+		}
+	}
+	json_decref(record);
+	kw_arena_release(&scratch);
+	return status;
+}
+
+static enum kw_status judge_and_store(struct kw_search *s, const struct kw_candidate *c, const char *tune,
+				      const char *label, const struct kw_judge_opts *o, struct kw_verdict *v,
+				      struct kw_outcome *out, struct kw_error *err)
+{
+	enum kw_status status = s->ports->evaluate(s->ports->arg, c, o, v, err);
+
+	if (status != KW_OK)
+		return status;
+	/* The key under which a resumed run looks for it. */
+	v->tune = kw_arena_strdup(&v->arena, tune);
+	memcpy(v->candidate_sha, c->sha256, sizeof(v->candidate_sha));
+	if (!v->tune)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a verdict");
+	status = kw_store_candidate_put(s->store, c, err);
+	if (status == KW_OK)
+		status = kw_store_verdict_put(s->store, s->run_id, s->round, label, v, &out->verdict_id, err);
+	if (status == KW_OK && s->ports->learn && o->effort != KW_EFFORT_SCREEN)
+		status = s->ports->learn(s->ports->arg, c, v, err);
+	if (status == KW_OK) {
+		fill_outcome(v, out);
+		s->fresh++;
+	}
+	return status;
+}
+
+enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
+				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
+				  struct kw_error *err)
+{
+	struct kw_verdict own;
+	struct kw_verdict *use = v ? v : &own;
+	enum kw_status status;
+	bool found = false;
+	char text[64];
+
+	*out = (struct kw_outcome){ .tune = kw_plan_tune_text(&c->plan, c->tune_values, s->arena) };
+	if (!out->tune)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a tune point");
+	if (!v)
+		kw_verdict_init(&own);
+	kw_search_progress(s, c->name, out->tune, NULL);
+	status = s->run_id ? recall(s, c, out->tune, label, use, &found, out, err) : KW_OK;
+	if (status == KW_OK && !found) {
+		/* The hand-over's check is not refused by a budget: without it the run had no result. */
+		if (kw_search_should_stop(s) &&
+		    (s->stop == KW_RUN_INTERRUPTED || o->effort != KW_EFFORT_FINAL))
+			status = KW_NO;
+		else
+			status = judge_and_store(s, c, out->tune, label, o, use, out, err);
+	}
+	if (status == KW_ERR_INTERRUPTED) {
+		s->stop = KW_RUN_INTERRUPTED;
+		status = KW_NO;
+	}
+	if (status == KW_OK) {
+		s->evaluations++;
+		s->upcoming -= s->upcoming > 0;
+		snprintf(text, sizeof(text), "%s%s%s", kw_verdict_name(out->cls),
+			 out->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out->subclass));
+		kw_search_progress(s, c->name, out->tune, text);
+	}
+	if (!v)
+		kw_verdict_release(&own);
+	return status;
+}

@@ -1,0 +1,168 @@
+/* Hand-over: the final check of the best, and the dispatch list that ends in the baseline. */
+#include "search/engine.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { LIST_MAX = 16, TEXT_MAX = 1 << 16 };
+
+struct handed {
+	const struct kw_ranked *row;
+	const char *cases;                /* labels that it was proven on */
+};
+
+static bool serves(const struct kw_verdict *v, const char *label)
+{
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].verdict == KW_V_OK && v->cases[i].label && strcmp(v->cases[i].label, label) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a candidate serves a case of the task that none of those handed over serves. */
+static bool adds_a_case(const struct kw_search *s, const struct kw_verdict *v, const struct handed *h, size_t count)
+{
+	for (size_t i = 0; i < s->task->case_count; i++) {
+		const char *label = s->task->cases[i].label;
+		bool served = false;
+
+		for (size_t k = 0; k < count && !served; k++)
+			served = serves(h[k].row->verdict, label);
+		if (!served && serves(v, label))
+			return true;
+	}
+	return false;
+}
+
+static const char *proven_cases(struct kw_search *s, const struct kw_verdict *v)
+{
+	struct kw_buf b;
+	const char *text;
+
+	kw_buf_init(&b, TEXT_MAX);
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].verdict == KW_V_OK && v->cases[i].label)
+			kw_buf_printf(&b, "%s%s", b.len ? "; " : "", v->cases[i].label);
+	text = kw_arena_strndup(s->arena, b.ptr ? b.ptr : "", b.len);
+	kw_buf_release(&b);
+	return text;
+}
+
+/* All require lines of a plan as one expression; "" when it has none. */
+static const char *require_text(struct kw_search *s, const struct kw_plan *p)
+{
+	struct kw_buf b;
+	const char *text;
+
+	kw_buf_init(&b, TEXT_MAX);
+	for (size_t i = 0; i < p->require_count; i++) {
+		const char *one = kw_intexpr_text(p->requires[i]);
+
+		kw_buf_printf(&b, p->require_count > 1 ? "%s(%s)" : "%s%s", i ? " && " : "", one);
+	}
+	text = kw_arena_strndup(s->arena, b.ptr ? b.ptr : "", b.len);
+	kw_buf_release(&b);
+	return text;
+}
+
+/* FINAL on one row. passed: handed over; its verdict then replaces the row's. */
+static enum kw_status final_check(struct kw_search *s, struct kw_ranked *row, bool *passed, struct kw_error *err)
+{
+	struct kw_verdict *v = kw_alloc(sizeof(*v));
+	struct kw_judge_opts o;
+	struct kw_outcome out;
+	enum kw_status status;
+
+	*passed = false;
+	if (!v)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a verdict");
+	kw_verdict_init(v);
+	kw_search_judge_opts(s, KW_EFFORT_FINAL, &o);
+	status = kw_search_evaluate(s, &row->candidate, "final", &o, v, &out, err);
+	if (status == KW_OK && out.cls == KW_V_OK) {
+		kw_verdict_release(row->verdict);
+		kw_free(row->verdict);
+		row->verdict = v;
+		row->ns = out.ns;
+		row->speedup = out.speedup;
+		row->sol = out.sol;
+		*passed = true;
+		return KW_OK;
+	}
+	if (status == KW_OK) {
+		row->refused = true;
+		kw_search_reason(s, "%s%s%s: refused by the final check: %s%s%s: %s", row->candidate.name,
+				 *row->tune ? " " : "", row->tune, kw_verdict_name(out.cls),
+				 out.subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out.subclass), v->summary);
+	}
+	kw_verdict_release(v);
+	kw_free(v);
+	return status;
+}
+
+static enum kw_status make_list(struct kw_search *s, const struct handed *h, size_t count, struct kw_result_list *l,
+				struct kw_error *err)
+{
+	l->entries = kw_arena_calloc(s->arena, count + 1, sizeof(*l->entries));
+	if (!l->entries)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the result");
+	for (size_t i = 0; i < count; i++) {
+		l->entries[i] = (struct kw_result_entry){
+			.require = require_text(s, &h[i].row->candidate.plan),
+			.candidate_sha = kw_arena_strdup(s->arena, h[i].row->candidate.sha256),
+			.tune = h[i].row->tune,
+			.cases = proven_cases(s, h[i].row->verdict),
+		};
+		if (!l->entries[i].require || !l->entries[i].candidate_sha || !l->entries[i].cases)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the result");
+	}
+	l->entries[count] = (struct kw_result_entry){ .require = "", .candidate_sha = "", .tune = "", .cases = "" };
+	l->count = count + 1;
+	return KW_OK;
+}
+
+/* The result owns its best: candidate strings are in its arena already, the verdict moves. */
+static void hand_best(struct kw_search *s, struct kw_ranked *row, struct kw_search_result *out)
+{
+	kw_verdict_release(&out->verdict);
+	out->verdict = *row->verdict;
+	kw_verdict_init(row->verdict);
+	out->best = row->candidate;
+	out->has_best = true;
+	s->best_ns = row->ns;
+	s->best_speedup = row->speedup;
+}
+
+enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *out, struct kw_error *err)
+{
+	struct handed handed[LIST_MAX];
+	size_t count = 0;
+	enum kw_status status = KW_OK;
+	bool passed;
+
+	s->upcoming = s->ranked_count > 0;
+	for (size_t i = 0; i < s->ranked_count && count < LIST_MAX && status == KW_OK; i++) {
+		struct kw_ranked *row = &s->ranked[i];
+
+		if (count > 0 && !adds_a_case(s, row->verdict, handed, count))
+			continue;
+		status = final_check(s, row, &passed, err);
+		if (status == KW_OK && passed)
+			handed[count++] = (struct handed){ .row = row };
+	}
+	if (status == KW_NO)
+		return KW_OK; /* interrupted: s->stop says so */
+	if (status != KW_OK)
+		return status;
+	if (count == 0 && s->stop != KW_RUN_NO_PATTERN && s->stop != KW_RUN_BUDGET)
+		s->stop = KW_RUN_NO_CORRECT;
+	status = make_list(s, handed, count, &out->list, err);
+	if (status == KW_OK && count > 0)
+		for (size_t i = 0; i < s->ranked_count; i++)
+			if (&s->ranked[i] == handed[0].row) {
+				hand_best(s, &s->ranked[i], out);
+				break;
+			}
+	return status;
+}

@@ -1,0 +1,81 @@
+/* The engine against the real judge, author and memory. */
+#include "search/search.h"
+
+#include "base/clock.h"
+#include "memory/memory.h"
+#include "search/engine.h"
+
+void kw_search_opts_default(struct kw_search_opts *o)
+{
+	*o = (struct kw_search_opts){ .backend = "c", .device = "cpu", .strategy = "tune" };
+	kw_judge_opts_default(&o->judge, KW_EFFORT_FULL);
+}
+
+struct real {
+	const struct kw_task *task;
+	const struct kw_expr *expr;
+	const char *backend;
+	struct kw_judge *judge;
+	struct kw_store *memory;
+};
+
+static enum kw_status evaluate(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
+			       struct kw_verdict *v, struct kw_error *err)
+{
+	struct real *r = arg;
+
+	return kw_judge_eval(r->judge, r->task, r->expr, c, o, v, err);
+}
+
+static enum kw_status propose(void *arg, struct kw_arena *a, struct kw_proposal **out, size_t *count,
+			      const char ***reasons, size_t *reason_count, struct kw_error *err)
+{
+	struct real *r = arg;
+
+	return kw_author_propose(r->task, r->expr, r->backend, a, out, count, reasons, reason_count, err);
+}
+
+static enum kw_status learn(void *arg, const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err)
+{
+	struct real *r = arg;
+
+	return r->memory ? kw_memory_learn(r->memory, r->task, r->expr, c, v, err) : KW_OK;
+}
+
+static void real_ports(struct real *r, struct kw_search_ports *p)
+{
+	*p = (struct kw_search_ports){ .arg = r, .evaluate = evaluate, .propose = propose, .learn = learn,
+				       .hardware = &kw_judge_device(r->judge)->hardware };
+}
+
+enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
+			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
+			     struct kw_search_result *out, struct kw_error *err)
+{
+	struct real r = { t, e, o->backend, j, memory };
+	struct kw_search_ports ports;
+
+	real_ports(&r, &ports);
+	return kw_search_run_with(&ports, t, e, o, store, memory, out, err);
+}
+
+enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,
+			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
+			   struct kw_arena *a, struct kw_tune_report *out, struct kw_error *err)
+{
+	struct real r = { t, e, o->backend, j, o->memory };
+	struct kw_search_ports ports;
+	struct kw_search s = { .task = t, .expr = e, .opts = o, .ports = &ports, .store = store, .memory = o->memory,
+			       .arena = a, .run_id = run_id, .start_ns = kw_now_ns() };
+	int64_t limit = o->budget.max_wall_ns ? o->budget.max_wall_ns : 60 * 1000000000ll;
+	enum kw_status status;
+
+	real_ports(&r, &ports);
+	s.reasons = kw_arena_calloc(a, KW_REASONS_MAX, sizeof(*s.reasons));
+	if (!s.reasons)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner");
+	status = kw_tuner_run(&s, c, limit, out, NULL, err);
+	if (status == KW_NO && s.stop == KW_RUN_INTERRUPTED)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted after %d of the tuner's points", out->tried);
+	return status == KW_NO ? KW_OK : status; /* a spent budget is no error: the best so far stands */
+}

@@ -1,0 +1,37 @@
+/* strategy.h - what to try next (design 11). One strategy is one file and one row of strategies.def.
+ *
+ * The engine owns the loop: it asks for a step, screens, tunes and judges its candidate, stores every verdict, and only
+ * then tells the strategy how it went. A strategy never judges in secret: what it wants to know before its first step it
+ * asks through kw_search_evaluate, which stores too. So a run can be killed at any moment and resumed: a strategy that
+ * proposes the same steps for the same outcomes finds its own past in the store. It must not depend on the clock.
+ *
+ * Thread rule: one run, one thread. Everything that a step points to lives in the run's arena (s->arena). */
+#ifndef KW_SEARCH_STRATEGY_H
+#define KW_SEARCH_STRATEGY_H
+
+#include "search/engine.h"
+
+struct kw_step {
+	struct kw_candidate candidate;
+	const char *what;                 /* what this round tries, in one line: the pattern, the directive */
+	bool tune;                        /* search its tune space (else only the point it carries) */
+};
+struct kw_strategy {
+	const char *name, *title;         /* title: one line for --help */
+	/* Required. Once, before the first step. *state is the strategy's own (in s->arena or heap). Returns KW_NO with
+	 * s->stop set when there is nothing to do (no pattern, no right candidate). */
+	enum kw_status (*begin)(struct kw_search *s, void **state, struct kw_error *err);
+	/* Required. Fills the next step and *more; *more false: nothing is left. KW_NO: s->stop says why to stop. */
+	enum kw_status (*next)(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err);
+	/* Optional. After the step's verdicts are stored; best is NULL when no point of it was right. */
+	void (*told)(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best);
+	/* Optional. Releases what is not in the arena. */
+	void (*end)(void *state);
+	/* Optional. How many steps are likely to come (for the time left); -1: unknown. */
+	int (*left)(const struct kw_search *s, const void *state);
+};
+/* NULL when unknown. */
+const struct kw_strategy *kw_strategy_find(const char *name);
+const struct kw_strategy *const *kw_strategy_all(size_t *count);
+
+#endif

@@ -1,0 +1,371 @@
+/* The tuner: successive halving over a tune space (Jamieson and Talwalkar 2016).
+ *
+ * Rung 0 gives every point a little time, on the perf case that takes longest. The fastest third goes on to a rung with five
+ * times as much, on all perf cases, beside the neighbours of the best point where the list was only a sample; the
+ * best few of those to a third rung. Every point is judged by itself: its outputs are poisoned before and compared
+ * after each call, so one point cannot live on what another has written. */
+#include "search/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "search/space.h"
+
+enum { POINTS_MAX = 40, NEIGHBOURS_MAX = 6, LAST_RUNG_MAX = 3, PATIENCE_MIN = 10, AT_LEAST = 4 };
+
+enum fate { NOT_TRIED, RIGHT, FAILED_BUILD, NOT_APPLICABLE, WRONG };
+struct point {
+	int64_t *values;
+	enum fate fate;
+	double ns;
+	int rung;                         /* the last one it was timed in */
+};
+struct tuner {
+	struct kw_search *s;
+	struct kw_candidate *c;
+	struct kw_tune_report *report;
+	struct kw_space space;
+	struct point *points;
+	size_t count, room;
+	int64_t started_ns, limit_ns;
+	int first_case;                   /* the one that rung 0 times */
+	int since_better;
+	double best_ns;                   /* within this rung */
+	bool cheat;
+};
+
+static const struct {
+	const char *label;
+	int64_t time_ns;
+} rungs[] = { { "screen", 50 * 1000000ll }, { "screen.1", 250 * 1000000ll }, { "screen.2", 800 * 1000000ll } };
+
+static bool out_of_time(const struct tuner *t)
+{
+	return t->limit_ns && kw_now_ns() - t->started_ns > t->limit_ns;
+}
+
+static enum kw_status add_curve(struct tuner *t, double best_ns, struct kw_error *err)
+{
+	struct kw_tune_report *r = t->report;
+	struct kw_curve_point *grown = kw_arena_calloc(t->s->arena, r->curve_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's curve");
+	if (r->curve_count)
+		memcpy(grown, r->curve, r->curve_count * sizeof(*grown));
+	grown[r->curve_count] = (struct kw_curve_point){ t->report->tried, best_ns,
+							 kw_now_ns() - t->started_ns };
+	r->curve = grown;
+	r->curve_count++;
+	return KW_OK;
+}
+
+/* The case whose time weighs most, from the default's verdict, and that time; -1 when none was timed. */
+static int slowest_case(const struct kw_task *task, const struct kw_verdict *v, double *ns)
+{
+	int at = -1;
+
+	*ns = 0.0;
+	for (size_t i = 0; i < v->case_count; i++) {
+		const struct kw_case_result *r = &v->cases[i];
+
+		for (size_t k = 0; r->has_times && r->label && k < task->perf_count; k++)
+			if (strcmp(task->cases[k].label, r->label) == 0 && r->times.median_ns > *ns) {
+				*ns = r->times.median_ns;
+				at = (int)k;
+			}
+	}
+	return at;
+}
+
+static void settle(struct tuner *t, struct point *p, const struct kw_outcome *o, bool first)
+{
+	struct kw_tune_report *r = t->report;
+
+	switch (o->cls) {
+	case KW_V_OK:
+		p->fate = o->ns > 0.0 ? RIGHT : NOT_APPLICABLE;
+		p->ns = o->ns;
+		break;
+	case KW_V_BUILD_ERROR:
+		p->fate = FAILED_BUILD;
+		r->failed_build += first;
+		break;
+	case KW_V_NOT_APPLICABLE:
+		p->fate = NOT_APPLICABLE;
+		r->pruned += first;
+		break;
+	default:
+		p->fate = WRONG;
+		r->wrong += first;
+		t->cheat = t->cheat || o->cls == KW_V_CHEAT;
+	}
+}
+
+/* The default sees every perf case: it is what the user would get, and it names the case that the first rung times. */
+static void settle_default(struct tuner *t, const struct kw_verdict *v)
+{
+	double ns;
+
+	t->first_case = slowest_case(t->s->task, v, &ns);
+	if (t->points[0].fate == RIGHT && t->first_case >= 0)
+		t->points[0].ns = ns;
+}
+
+static enum kw_status note_better(struct tuner *t, const struct point *p, struct kw_error *err)
+{
+	t->since_better++;
+	if (p->fate != RIGHT || (t->best_ns > 0.0 && p->ns >= t->best_ns))
+		return KW_OK;
+	if (t->best_ns == 0.0 || p->ns < 0.99 * t->best_ns)
+		t->since_better = 0;
+	t->best_ns = p->ns;
+	return add_curve(t, p->ns, err);
+}
+
+static enum kw_status try_point(struct tuner *t, struct point *p, int rung, struct kw_error *err)
+{
+	bool first = p->fate == NOT_TRIED, is_default = p == t->points && rung == 0;
+	bool one_case = rung == 0 && !is_default && t->s->task->perf_count > 1;
+	struct kw_judge_opts o;
+	struct kw_outcome outcome;
+	struct kw_verdict v;
+	enum kw_status status;
+
+	kw_search_judge_opts(t->s, KW_EFFORT_SCREEN, &o);
+	o.time_limit_ns = rungs[rung].time_ns;
+	o.only_case = one_case ? t->first_case : -1;
+	o.best_ns = one_case || t->s->task->perf_count == 1 ? t->best_ns : 0.0;
+	t->c->tune_values = p->values;
+	kw_verdict_init(&v);
+	status = kw_search_evaluate(t->s, t->c, rungs[rung].label, &o, &v, &outcome, err);
+	if (status == KW_OK) {
+		t->report->tried += first;
+		p->rung = rung;
+		settle(t, p, &outcome, first);
+		if (is_default)
+			settle_default(t, &v);
+		status = note_better(t, p, err);
+	}
+	kw_verdict_release(&v);
+	return status;
+}
+
+/* Right ones of the latest rung first, then by time. */
+static int by_time(const void *a, const void *b)
+{
+	const struct point *p = a, *q = b;
+
+	if ((p->fate == RIGHT) != (q->fate == RIGHT))
+		return p->fate == RIGHT ? -1 : 1;
+	if (p->rung != q->rung)
+		return p->rung > q->rung ? -1 : 1;
+	return p->ns < q->ns ? -1 : p->ns > q->ns;
+}
+
+static size_t right_count(const struct tuner *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		n += t->points[i].fate == RIGHT;
+	return n;
+}
+
+static enum kw_status first_rung(struct tuner *t, struct kw_error *err)
+{
+	int patience = t->count / 2 > PATIENCE_MIN ? (int)(t->count / 2) : PATIENCE_MIN;
+	enum kw_status status = try_point(t, &t->points[0], 0, err);
+
+	/* What is wrong at its default is not saved by tuning; what does not build there may build elsewhere. */
+	if (status != KW_OK || t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE)
+		return status;
+	for (size_t i = 1; i < t->count && status == KW_OK; i++) {
+		if (i > AT_LEAST && (out_of_time(t) || t->since_better > patience))
+			break;
+		status = try_point(t, &t->points[i], 0, err);
+	}
+	return status;
+}
+
+static bool known(const struct tuner *t, const int64_t *values)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (memcmp(t->points[i].values, values, t->c->plan.tune_count * sizeof(*values)) == 0)
+			return true;
+	return false;
+}
+
+/* One step up or down on one axis from the best point, where the list was only a sample. */
+static enum kw_status add_neighbours(struct tuner *t, size_t *added, struct kw_error *err)
+{
+	const struct kw_plan *plan = &t->c->plan;
+	const int64_t *best = t->points[0].values;
+
+	*added = 0;
+	for (size_t axis = 0; axis < plan->tune_count; axis++) {
+		const struct kw_plan_tune *tune = &plan->tunes[axis];
+
+		for (size_t k = 0; k < tune->value_count; k++) {
+			bool near = (k > 0 && tune->values[k - 1] == best[axis]) ||
+				    (k + 1 < tune->value_count && tune->values[k + 1] == best[axis]);
+			int64_t *values;
+
+			if (!near || *added == NEIGHBOURS_MAX || t->count == t->room)
+				continue;
+			values = kw_arena_copy(t->s->arena, best, plan->tune_count * sizeof(*best));
+			if (!values)
+				return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for tune points");
+			values[axis] = tune->values[k];
+			if (known(t, values) || !kw_space_allows(t->c, t->s->task, t->s->ports->hardware, values))
+				continue;
+			t->points[t->count++] = (struct point){ .values = values };
+			(*added)++;
+		}
+	}
+	return KW_OK;
+}
+
+/* The best `keep` of what is right, and the `added` at the end of the list, once more with more time. */
+static enum kw_status next_rung(struct tuner *t, int rung, size_t keep, size_t added, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+
+	t->best_ns = 0.0;
+	t->s->upcoming = (int)(keep + added);
+	for (size_t i = 0; i < keep && status == KW_OK; i++)
+		status = try_point(t, &t->points[i], rung, err);
+	for (size_t i = t->count - added; i < t->count && status == KW_OK && !out_of_time(t); i++)
+		status = try_point(t, &t->points[i], rung, err);
+	return status;
+}
+
+static void sort_points(struct tuner *t)
+{
+	qsort(t->points, t->count, sizeof(*t->points), by_time);
+}
+
+static enum kw_status halve(struct tuner *t, struct kw_error *err)
+{
+	size_t right, added = 0, keep;
+	enum kw_status status = first_rung(t, err);
+
+	if (status != KW_OK)
+		return status;
+	sort_points(t);
+	right = right_count(t);
+	if (right < 2 || t->cheat)
+		return KW_OK;
+	if (!t->space.whole)
+		status = add_neighbours(t, &added, err);
+	keep = right / 3 > 2 ? right / 3 : 2;
+	if (status == KW_OK)
+		status = next_rung(t, 1, keep, added, err);
+	sort_points(t);
+	/* A third look only where the two fastest are too close to tell apart. */
+	if (status == KW_OK && t->points[1].rung == 1 && t->points[1].fate == RIGHT &&
+	    t->points[1].ns < 1.05 * t->points[0].ns && !out_of_time(t)) {
+		keep = keep + added < LAST_RUNG_MAX ? keep + added : LAST_RUNG_MAX;
+		while (keep > 0 && (t->points[keep - 1].fate != RIGHT || t->points[keep - 1].rung != 1))
+			keep--;
+		status = next_rung(t, 2, keep, 0, err);
+		sort_points(t);
+	}
+	return status;
+}
+
+static const char *key_of(const struct kw_search *s, const struct kw_candidate *c)
+{
+	const struct kw_hardware *hw = s->ports->hardware;
+	const char *key = kw_arena_printf(s->arena, "%s|%s|%s|%d", c->sha256, hw->name, hw->arch, hw->units);
+
+	return key ? key : c->sha256;
+}
+
+/* Where an earlier run found its winner for this very candidate on this kind of machine, it is tried second. */
+static enum kw_status add_known_winner(struct tuner *t, struct kw_error *err)
+{
+	size_t n = t->c->plan.tune_count, at = 0;
+	const char *text = NULL;
+	int64_t *values = kw_arena_calloc(t->s->arena, n + 1, sizeof(*values));
+	enum kw_status status;
+
+	if (!values)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for tune points");
+	if (!t->s->memory || n == 0)
+		return KW_OK;
+	status = kw_store_kv_get(t->s->memory, "tune", key_of(t->s, t->c), t->s->arena, &text, err);
+	if (status != KW_OK || !text || kw_plan_tune_parse(&t->c->plan, text, values, NULL) != KW_OK)
+		return status;
+	while (at < t->count && memcmp(t->points[at].values, values, n * sizeof(*values)) != 0)
+		at++;
+	if (at == 0)
+		return KW_OK;
+	if (at == t->count && at == t->room)
+		at--;
+	t->count = at == t->count ? at + 1 : t->count;
+	memmove(&t->points[2], &t->points[1], (at - 1) * sizeof(*t->points));
+	t->points[1] = (struct point){ .values = values };
+	return KW_OK;
+}
+
+static enum kw_status start(struct tuner *t, struct kw_error *err)
+{
+	enum kw_status status;
+
+	status = kw_space_list(t->c, t->s->task, t->s->ports->hardware, POINTS_MAX, t->s->arena, &t->space, err);
+	if (status != KW_OK)
+		return status;
+	t->room = t->space.count + NEIGHBOURS_MAX + 1;
+	t->points = kw_arena_calloc(t->s->arena, t->room, sizeof(*t->points));
+	if (!t->points)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for tune points");
+	for (t->count = 0; t->count < t->space.count; t->count++)
+		t->points[t->count].values = t->space.points[t->count];
+	t->report->space = t->space.size;
+	t->report->pruned = (int)t->space.pruned;
+	status = add_known_winner(t, err);
+	t->s->upcoming = (int)t->count;
+	return status;
+}
+
+static enum kw_status hand_over(struct tuner *t, struct kw_tune_points *points, struct kw_error *err)
+{
+	size_t n = t->cheat ? 0 : right_count(t);
+
+	if (points) {
+		*points = (struct kw_tune_points){ .at = kw_arena_calloc(t->s->arena, n + 1, sizeof(*points->at)) };
+		if (!points->at)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for tune points");
+		for (; points->count < n; points->count++)
+			points->at[points->count] = (struct kw_tune_point_time){ t->points[points->count].values,
+										 t->points[points->count].ns };
+	}
+	t->c->tune_values = n ? t->points[0].values : NULL;
+	t->report->best_values = t->c->tune_values;
+	t->report->best_ns = n ? t->points[0].ns : 0.0;
+	return KW_OK;
+}
+
+enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t limit_ns,
+			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err)
+{
+	struct tuner t = { .s = s, .c = c, .report = report, .limit_ns = limit_ns, .started_ns = kw_now_ns(),
+			   .first_case = -1 };
+	enum kw_status status, ended;
+
+	*report = (struct kw_tune_report){ .candidate = c->name };
+	status = start(&t, err);
+	if (status == KW_OK)
+		status = halve(&t, err);
+	if (status != KW_OK && status != KW_NO)
+		return status;
+	sort_points(&t);
+	ended = hand_over(&t, points, err);
+	s->upcoming = 0;
+	if (ended == KW_OK && status == KW_OK && s->memory && c->tune_values && c->plan.tune_count)
+		ended = kw_store_kv_put(s->memory, "tune", key_of(s, c),
+					kw_plan_tune_text(&c->plan, c->tune_values, s->arena), err);
+	return ended != KW_OK ? ended : status;
+}
