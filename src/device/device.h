@@ -56,6 +56,7 @@ struct kw_play_result {
 	int64_t offset_bytes;             /* of the address from the buffer's start (may be negative) */
 	uint64_t address;
 	bool write;                       /* the access was a write, as far as known */
+	bool late;                        /* buffer, slot, offset_bytes changed between the answer and the stop */
 	bool blocked_syscall;             /* ended or refused by the sandbox */
 	char detail[200];                 /* "system call openat refused", dlerror text */
 };

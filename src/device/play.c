@@ -440,12 +440,79 @@ static void check_silence(struct kw_player *p, struct kw_play_result *r)
 	kill_now(p);
 }
 
-/* Sends nothing: runs the player until it answers, then stops it. */
-static enum kw_status exchange(struct kw_player *p, const void *command, size_t bytes, const int *fds, int fd_count,
-			       uint64_t nonce, uint32_t expect, int timeout_ms, struct wire_reply *w,
-			       struct kw_play_result *r, struct kw_error *err)
+/* ---- spot checks ---- */
+
+/* Words of the outputs, read the moment the answer arrives and again when the player has stopped. Who answers first and
+ * computes in the microseconds until the stop is seen by them. */
+enum { PROBES = 24 };
+struct probes {
+	int count;
+	struct probe {
+		const uint64_t *word;
+		uint64_t at_answer;
+		int slot, buffer;
+		int64_t offset_bytes;
+	} one[PROBES];
+};
+
+static void add_probe(struct kw_session *s, struct probes *out, int slot, bool at_end)
 {
-	enum kw_status st = send_with(p, command, bytes, fds, fd_count, err);
+	int buffer = (int)(kw_random_u64() % s->buffer_count);
+	size_t words = s->specs[buffer].bytes / 8, i;
+	uint8_t *base = kw_session_ptr(s, slot, buffer);
+	size_t shift = (8 - (uintptr_t)base % 8) % 8;
+
+	if (s->specs[buffer].read_only || words < 2)
+		return;
+	i = at_end ? words - 2 : kw_random_u64() % (words - 1);
+	out->one[out->count++] = (struct probe){ (const uint64_t *)(void *)(base + shift + i * 8), 0, slot, buffer,
+						  (int64_t)(shift + i * 8) };
+}
+
+static void draw_probes(struct kw_session *s, const int *order, int n, struct probes *out)
+{
+	out->count = 0;
+	for (int i = 0; n > 0 && s->buffer_count > 0 && i < PROBES; i++)
+		add_probe(s, out, i < PROBES / 2 ? order[n - 1] : order[kw_random_u64() % (size_t)n], i < PROBES / 4);
+}
+
+static void read_probes(struct probes *p)
+{
+	for (int i = 0; p && i < p->count; i++)
+		p->one[i].at_answer = *(const volatile uint64_t *)p->one[i].word;
+}
+
+static void check_probes(const struct probes *p, struct kw_play_result *r)
+{
+	for (int i = 0; p && i < p->count; i++)
+		if (*(const volatile uint64_t *)p->one[i].word != p->one[i].at_answer) {
+			r->late = true;
+			r->slot = p->one[i].slot;
+			r->buffer = p->one[i].buffer;
+			r->offset_bytes = p->one[i].offset_bytes;
+		}
+}
+
+/* A command, and what must come back. */
+struct exchange {
+	const void *command;
+	size_t bytes;
+	int fd;                        /* sent along; -1: none */
+	uint64_t nonce;
+	uint32_t expect;               /* kind of reply; 0: any with the nonce */
+	int timeout_ms;
+	struct probes *probes;
+	struct wire_reply reply;
+};
+
+/* Sends, runs the player until it answers, then stops it. */
+static enum kw_status exchange(struct kw_player *p, struct exchange *x, struct kw_play_result *r, struct kw_error *err)
+{
+	struct wire_reply *w = &x->reply;
+	uint64_t nonce = x->nonce;
+	uint32_t expect = x->expect;
+	int timeout_ms = x->timeout_ms;
+	enum kw_status st = send_with(p, x->command, x->bytes, &x->fd, x->fd >= 0 ? 1 : 0, err);
 	int64_t begin, when = 0, used;
 	enum got g;
 
@@ -454,12 +521,14 @@ static enum kw_status exchange(struct kw_player *p, const void *command, size_t 
 	begin = kw_now_ns();
 	go(p);
 	g = await(p, begin + (int64_t)timeout_ms * 1000000, w, &when);
+	read_probes(x->probes);
 	used = cpu_ns(p);
 	r->wall_ns = when - begin;
 	if (g == GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
 		r->end = KW_PLAY_DONE;
 		stop_now(p);
 		r->background_ns = cpu_since(p, used);
+		check_probes(x->probes, r);
 		check_silence(p, r);
 		return KW_OK;
 	}
@@ -576,28 +645,28 @@ enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code,
 			    int timeout_ms, struct kw_play_result *r, struct kw_error *err)
 {
 	struct wire_load *l = kw_calloc(1, sizeof(*l));
-	struct wire_reply w;
+	struct exchange x = { .fd = -1, .timeout_ms = timeout_ms, .command = l, .bytes = sizeof(*l) };
+	const struct wire_reply *w = &x.reply;
 	enum kw_status st;
-	int fd = -1;
 
 	result_init(r);
 	st = l ? make_load(p, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
 	if (st == KW_OK)
-		st = seal_code(code, &fd, err);
+		st = seal_code(code, &x.fd, err);
 	if (st == KW_OK) {
-		l->nonce = kw_random_u64();
-		st = exchange(p, l, sizeof(*l), &fd, 1, l->nonce, 0, timeout_ms, &w, r, err);
+		x.nonce = l->nonce = kw_random_u64();
+		st = exchange(p, &x, r, err);
 	}
-	if (st == KW_OK && r->end == KW_PLAY_DONE && w.kind != WIRE_LOADED) {
-		r->end = w.kind == WIRE_NO_ENTRY ? KW_PLAY_NO_ENTRY : w.kind == WIRE_LOAD_FAILED ? KW_PLAY_LOAD_FAILED :
-			 w.kind == WIRE_MACHINE ? KW_PLAY_NO_MEMORY : KW_PLAY_FORGED;
-		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(w.text) - 1, w.text);
+	if (st == KW_OK && r->end == KW_PLAY_DONE && w->kind != WIRE_LOADED) {
+		r->end = w->kind == WIRE_NO_ENTRY ? KW_PLAY_NO_ENTRY : w->kind == WIRE_LOAD_FAILED ? KW_PLAY_LOAD_FAILED :
+			 w->kind == WIRE_MACHINE ? KW_PLAY_NO_MEMORY : KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(w->text) - 1, w->text);
 		/* A crash while loading (a constructor) is a claim like any other. */
-		if (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)
-			describe_claim(p, &w, r);
+		if (w->kind == WIRE_FAULT || w->kind == WIRE_SYSCALL)
+			describe_claim(p, w, r);
 	}
-	if (fd >= 0)
-		close(fd);
+	if (x.fd >= 0)
+		close(x.fd);
 	kw_free(l);
 	return st;
 }
@@ -606,7 +675,9 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 			   struct kw_error *err)
 {
 	struct wire_run run = { .op = WIRE_RUN, .count = (uint32_t)n, .nonce = kw_random_u64() };
-	struct wire_reply w;
+	struct probes probes = { 0 };
+	struct exchange x = { .command = &run, .bytes = sizeof(run), .fd = -1, .nonce = run.nonce, .expect = WIRE_DONE,
+			      .timeout_ms = timeout_ms, .probes = &probes };
 
 	result_init(r);
 	if (n < 0 || n > WIRE_ORDER_MAX)
@@ -616,7 +687,8 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 			return kw_fail(err, KW_ERR_BUG, "", "slot %d of %d", order[i], p->session->slots);
 		run.order[i] = order[i];
 	}
-	return exchange(p, &run, sizeof(run), NULL, 0, run.nonce, WIRE_DONE, timeout_ms, &w, r, err);
+	draw_probes(p->session, order, n, &probes);
+	return exchange(p, &x, r, err);
 }
 
 int64_t kw_player_linger(struct kw_player *p, int64_t ns)

@@ -111,6 +111,12 @@ bool kw_sandbox_own_user(bool *changed)
 	return ok;
 }
 
+bool kw_sandbox_private_shm(void)
+{
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64k,mode=0700") == 0;
+}
+
 bool kw_sandbox_empty_root(void)
 {
 	static const char *const places[] = { "/tmp", "/var", "/usr", "/proc" };
@@ -165,7 +171,7 @@ static void memory_now(uint64_t *space, uint64_t *data)
 #endif
 #endif
 
-bool kw_sandbox_rlimits(int64_t memory_bytes, int threads)
+bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids)
 {
 	uint64_t space, data, stacks = (uint64_t)threads * (16u << 20);
 	bool ok;
@@ -174,7 +180,7 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads)
 	if (!space)
 		return false;
 	ok = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, 16) &&
-	     limit(RLIMIT_NPROC, (uint64_t)threads * 2 + 16) && limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_MEMLOCK, 0);
+	     (!own_ids || limit(RLIMIT_NPROC, (uint64_t)threads * 2 + 16)) && limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_MEMLOCK, 0);
 #ifndef HAVE_SHADOW /* a sanitizer reserves terabytes */
 	/* malloc reserves 128 MiB of addresses for each thread that it gives an arena. */
 	ok = ok && limit(RLIMIT_DATA, data + (uint64_t)memory_bytes + stacks) &&

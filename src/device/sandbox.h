@@ -43,10 +43,13 @@ bool kw_sandbox_no_new_privs(void);
 bool kw_sandbox_own_user(bool *changed);
 /* In a mount namespace of our own: an empty read-only root. */
 bool kw_sandbox_empty_root(void);
+/* In a mount namespace of our own: an empty /dev/shm that nobody else sees. */
+bool kw_sandbox_private_shm(void);
 /* Denies every file access (memfds excepted), TCP, signals and abstract sockets outside, as the ABI allows. */
 bool kw_sandbox_landlock_nothing(void);
-/* memory: bytes of data beyond what is mapped now; threads: how many the candidate may start. */
-bool kw_sandbox_rlimits(int64_t memory_bytes, int threads);
+/* memory: bytes of data beyond what is mapped now; threads: how many the candidate may start, where own_ids says that
+ * no other process counts against the same user. */
+bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids);
 /* Allow-list of a compute kernel (seccomp.c). Everything else traps (SIGSYS) or, where libraries try and live
  * without, fails with an errno. Two steps, because the limits above forbid what making the filter needs. */
 struct kw_seccomp_filter;

@@ -22,7 +22,7 @@ static const int plain[] = {
 	SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(lseek),
 	SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(dup), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendto),
 	SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll),
-	SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
+	SCMP_SYS(munmap), SCMP_SYS(brk),
 	SCMP_SYS(mincore), SCMP_SYS(membarrier), SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list),
 	SCMP_SYS(rseq), SCMP_SYS(set_tid_address), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
 	SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigpending),
@@ -53,34 +53,66 @@ static struct scmp_arg_cmp equals(unsigned argument, scmp_datum_t value)
 	return (struct scmp_arg_cmp){ .arg = argument, .op = SCMP_CMP_EQ, .datum_a = value };
 }
 
+static struct scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_datum_t value)
+{
+	return (struct scmp_arg_cmp){ .arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value };
+}
+
+/* Memory is never writable and executable, and nothing becomes executable but pages of a file: the artefact, which is
+ * sealed. So the code that runs is the code that was built. */
+static int add_memory(scmp_filter_ctx c)
+{
+	static const int advice[] = { MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE,
+				      MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_COLD };
+	int bad = 0;
+
+	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, masked(2, PROT_EXEC, 0));
+	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, masked(2, PROT_EXEC | PROT_WRITE, PROT_EXEC),
+				masked(3, MAP_ANONYMOUS, 0));
+	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, masked(2, PROT_EXEC, 0));
+	/* realloc grows large blocks so; not onto a given address. */
+	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mremap), 1, equals(3, MREMAP_MAYMOVE));
+	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++)
+		bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(madvise), 1, equals(2, (scmp_datum_t)advice[i]));
+	return bad;
+}
+
+/* raise() and abort() reach the player's handlers, which report them. Signals that a first process of a namespace
+ * would ignore (SIGKILL, SIGSTOP) are refused instead. Handlers are never changed: who does that wants to hide a
+ * fault or to run when the judge sends SIGCONT; only abort() and the thread library (32 to 34) change their own. */
+static int add_signals(scmp_filter_ctx c)
+{
+	static const int send[] = { SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+				    SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, 32, 33, 34 };
+	static const int handle[] = { SIGABRT, 32, 33, 34 };
+	scmp_datum_t self = (scmp_datum_t)getpid();
+	int bad = 0;
+
+	for (size_t i = 0; i < sizeof(send) / sizeof(send[0]); i++) {
+		bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2, equals(0, self),
+					equals(2, (scmp_datum_t)send[i]));
+		bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2, equals(0, self),
+					equals(1, (scmp_datum_t)send[i]));
+	}
+	for (size_t i = 0; i < sizeof(handle) / sizeof(handle[0]); i++)
+		bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), 1, equals(0, (scmp_datum_t)handle[i]));
+	/* Asking is fine. */
+	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), 1, equals(1, 0));
+	return bad;
+}
+
 static bool add_checked(scmp_filter_ctx c)
 {
-	const int cannot_handle[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS };
-	int bad = 0;
+	int bad = add_memory(c) | add_signals(c);
 
 	/* Threads only. Without CLONE_THREAD it would be a process. */
 	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_NEWUSER, CLONE_THREAD));
-	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, equals(0, (scmp_datum_t)getpid()));
-	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(kill), 1, equals(0, (scmp_datum_t)getpid()));
+				masked(0, CLONE_THREAD | CLONE_NEWUSER, CLONE_THREAD));
 	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, equals(3, 0x1000 /* AT_EMPTY_PATH */));
 	/* Reading limits only, its own. */
 	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, equals(0, 0), equals(2, 0));
 	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, equals(0, PR_SET_NAME));
 	bad |= seccomp_rule_add(c, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, equals(0, 0x53564d41 /* PR_SET_VMA */));
-	/* The player's fault handlers stay: who removes them wants to hide a fault. Reading them is fine. */
-	for (int s = 1; s < 65; s++) {
-		bool fatal = false;
-
-		for (size_t i = 0; i < sizeof(cannot_handle) / sizeof(cannot_handle[0]); i++)
-			fatal = fatal || cannot_handle[i] == s;
-		if (!fatal)
-			bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), 1,
-						equals(0, (scmp_datum_t)s));
-		else
-			bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), 2,
-						equals(0, (scmp_datum_t)s), equals(1, 0));
-	}
 	return bad == 0;
 }
 

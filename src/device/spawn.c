@@ -92,6 +92,8 @@ static void make_env(struct plan *p, int threads)
 	/* Threads that spin after a parallel region would look like work between calls, and slow the judge down. */
 	env_add(p, &n, "OMP_WAIT_POLICY", "passive");
 	env_add(p, &n, "OMP_DYNAMIC", "false");
+	/* LLVM's OpenMP; nothing here may bind threads to cores. */
+	env_add(p, &n, "KMP_AFFINITY", "disabled");
 	/* This program's own libraries; the player forgets it before anything else. */
 	env_add(p, &n, "LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"));
 	env_add(p, &n, "ASAN_OPTIONS", getenv("ASAN_OPTIONS"));
