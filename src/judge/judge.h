@@ -47,8 +47,5 @@ struct kw_device *kw_judge_device(struct kw_judge *j);
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
 			     const struct kw_candidate *c, const struct kw_judge_opts *o,
 			     struct kw_verdict *v, struct kw_error *err);
-/* Times the task's baselines alone (no candidate): verdict holds only cases with baselines. */
-enum kw_status kw_judge_baselines(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
-				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_error *err);
 
 #endif

@@ -1,0 +1,251 @@
+/* A wrong answer gets its name by experiment: wait, look back, run again in a fresh process. */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LATE_NS 20000000   /* how long an unfinished answer is given to finish itself */
+#define RERUNS 3
+
+void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
+		     const char *evidence)
+{
+	if (w->failed)
+		return; /* the first failure is the verdict */
+	w->failed = true;
+	w->v->subclass = sub;
+	w->v->cls = kw_subclass_class(sub);
+	w->v->case_label = case_label ? kw_arena_strdup(w->a, case_label) : NULL;
+	snprintf(w->v->summary, sizeof w->v->summary, "%s%s%s", case_label ? case_label : "", case_label ? ": " : "",
+		 summary);
+	snprintf(w->v->evidence, sizeof w->v->evidence, "%s", evidence ? evidence : "");
+}
+
+/* ---- memory of earlier answers ----------------------------------------------------------------- */
+
+static enum kw_status want_at(struct stage *s, int output, int64_t flat, double *want, struct kw_error *err)
+{
+	const struct kw_shape *shape = &s->view[s->inputs + output].shape;
+	int64_t at[KW_MAX_RANK] = { 0 }, one[KW_MAX_RANK];
+
+	for (int d = 0; d < KW_MAX_RANK; d++)
+		one[d] = 1;
+	kw_shape_unravel(shape, flat, at);
+	return kw_eval_box(s->ev64, output, at, one, want, err);
+}
+
+void kw_memo_keep(struct stage *s, int output, struct kw_error *err)
+{
+	struct memo *m = &s->memo[output];
+	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape);
+	uint64_t rng = s->w->seed + 77;
+
+	if (n <= 0 || m->trials == KW_MEMO_TRIALS)
+		return;
+	if (m->points == 0) {
+		m->points = n < KW_MEMO_POINTS ? (int)n : KW_MEMO_POINTS;
+		for (int i = 0; i < m->points; i++)
+			m->flat[i] = n <= KW_MEMO_POINTS ? i : (int64_t)(kw_next_u64(&rng) % (uint64_t)n);
+	}
+	for (int i = 0; i < m->points; i++)
+		if (want_at(s, output, m->flat[i], &m->want[m->trials][i], err) != KW_OK)
+			return; /* one memory less; the check itself does not depend on it */
+	m->trials++;
+}
+
+static double got_at(struct stage *s, int slot, int tensor, int64_t flat)
+{
+	enum kw_dtype d = (enum kw_dtype)s->view[tensor].dtype;
+
+	return kw_dtype_load(d, (const char *)kw_session_ptr(s->session, slot, tensor) + (size_t)flat * kw_dtype_bytes(d));
+}
+
+static bool same(const struct kw_tolerance *t, double a, double b)
+{
+	return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= kw_tolerance_at(t, b);
+}
+
+static bool stale(struct stage *s, int slot, int output)
+{
+	const struct memo *m = &s->memo[output];
+
+	for (int k = 0; k < m->trials; k++) {
+		int old = 0, now = 0;
+
+		for (int i = 0; i < m->points; i++) {
+			double got = got_at(s, slot, s->inputs + output, m->flat[i]), want;
+
+			if (want_at(s, output, m->flat[i], &want, NULL) != KW_OK)
+				return false;
+			old += same(&s->tol[output], got, m->want[k][i]);
+			now += same(&s->tol[output], want, m->want[k][i]);
+		}
+		if (m->points > 0 && old == m->points && now < m->points)
+			return true;
+	}
+	return false;
+}
+
+/* ---- answers without work ---------------------------------------------------------------------- */
+
+static bool constant(struct stage *s, int slot, int output)
+{
+	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape);
+	double first = got_at(s, slot, s->inputs + output, 0), want, want_first;
+	int differ = 0;
+
+	if (n < 2 || want_at(s, output, 0, &want_first, NULL) != KW_OK)
+		return false;
+	for (int64_t i = 1; i < n; i++)
+		if (got_at(s, slot, s->inputs + output, i) != first)
+			return false;
+	for (int64_t i = 1; i < n && i < 64; i++)
+		differ += want_at(s, output, i, &want, NULL) == KW_OK && want != want_first;
+	return differ > 0;
+}
+
+static int copied_input(struct stage *s, int slot, int output)
+{
+	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape);
+
+	for (int in = 0; in < s->inputs; in++) {
+		int64_t i = 0;
+
+		if (n < 2 || kw_shape_count(&s->view[in].shape) != n || !kw_view_is_contiguous(&s->view[in]))
+			continue;
+		while (i < n && got_at(s, slot, in, i) == got_at(s, slot, s->inputs + output, i))
+			i++;
+		if (i == n)
+			return in;
+	}
+	return -1;
+}
+
+/* ---- the same input again ---------------------------------------------------------------------- */
+
+struct rerun {
+	bool ran[RERUNS], right[RERUNS];
+	uint64_t hash[RERUNS];
+};
+
+static enum kw_status run_again(struct stage *s, int slot, enum kw_fill fill, int output, struct rerun *r,
+				struct kw_error *err)
+{
+	const struct kw_device_ops *ops = s->w->j->dev->ops;
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < RERUNS && st == KW_OK; i++) {
+		struct kw_play_result p = { .buffer = -1 };
+		struct kw_compare_stats stats;
+
+		ops->player_stop(s->player);
+		s->player = NULL;
+		kw_stage_poison(s, slot);
+		st = kw_stage_player(s, &p, err);
+		if (st == KW_OK && p.end == KW_PLAY_DONE) {
+			kw_trial_release(&p);
+			p = (struct kw_play_result){ .buffer = -1 };
+			st = ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &p, err);
+		}
+		r->ran[i] = st == KW_OK && p.end == KW_PLAY_DONE;
+		kw_trial_release(&p);
+		if (st != KW_OK || !r->ran[i])
+			continue;
+		r->hash[i] = kw_stage_output_hash(s, slot);
+		st = kw_stage_compare(s, slot, fill, 1, output, &stats, err);
+		r->right[i] = st == KW_OK && kw_compare_right(&stats) && stats.unwritten == 0;
+	}
+	return st;
+}
+
+/* ---- evidence ---------------------------------------------------------------------------------- */
+
+static void describe(struct stage *s, enum kw_fill fill, int output, const struct kw_compare_stats *st, char *out,
+		     size_t n)
+{
+	struct kw_shape at = { .rank = st->worst_rank };
+	const char *name = s->w->t->outputs[output].name;
+	char index[128], shape[128];
+
+	memcpy(at.dim, st->worst_index, sizeof at.dim);
+	snprintf(out, n,
+		 "case: %s\ninputs: %s\noutput: %s %s %s\nworst: %s%s got %.9g, expected %.9g (tolerance %.3g)\n"
+		 "mismatched: %lld of %lld compared; unwritten: %lld; NaN or Inf differ: %lld\n"
+		 "max abs error %.3g, max rel error %.3g, rms rel error %.3g, norm ratio %.6g",
+		 s->c->label, kw_fill_name(fill), name, kw_dtype_name(s->w->t->outputs[output].dtype),
+		 kw_shape_text(&s->view[s->inputs + output].shape, shape, sizeof shape), name,
+		 kw_shape_text(&at, index, sizeof index), st->worst_got, st->worst_want, st->tolerance_at_worst,
+		 (long long)st->mismatched, (long long)st->compared, (long long)st->unwritten,
+		 (long long)st->nan_mismatched, st->max_abs, st->max_rel, st->rms_rel, st->norm_ratio);
+}
+
+static enum kw_subclass name_by_numbers(struct stage *s, int output, const struct kw_compare_stats *st, char *text, size_t n)
+{
+	const char *name = s->w->t->outputs[output].name;
+	struct kw_shape at = { .rank = st->worst_rank };
+	char index[128];
+	enum kw_subclass sub = st->unwritten > 0 ? KW_S_UNWRITTEN : kw_compare_classify(st, &s->tol[output]);
+
+	memcpy(at.dim, st->worst_index, sizeof at.dim);
+	kw_shape_text(&at, index, sizeof index);
+	if (sub == KW_S_UNWRITTEN)
+		snprintf(text, n, "%lld elements of %s were never written", (long long)(st->unwritten > 0 ? st->unwritten : st->mismatched), name);
+	else if (sub == KW_S_PRECISION)
+		snprintf(text, n, "%s is computed in a lower precision than the task allows: rms relative error %.2g, worst at %s%s: "
+			 "got %.9g, expected %.9g", name, st->rms_rel, name, index, st->worst_got, st->worst_want);
+	else if (sub == KW_S_NAN)
+		snprintf(text, n, "%lld elements of %s are NaN or Inf where the reference is not, or the reverse; %s%s: got %.9g, "
+			 "expected %.9g", (long long)st->nan_mismatched, name, name, index, st->worst_got, st->worst_want);
+	else
+		snprintf(text, n, "%lld of %lld elements of %s are wrong; worst at %s%s: got %.9g, expected %.9g",
+			 (long long)st->mismatched, (long long)st->compared, name, name, index, st->worst_got, st->worst_want);
+	return sub;
+}
+
+enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int output, const struct kw_compare_stats *st,
+			    struct kw_error *err)
+{
+	char text[500], evidence[2000];
+	enum kw_subclass sub = name_by_numbers(s, output, st, text, sizeof text);
+	uint64_t before = kw_stage_output_hash(s, slot);
+	struct rerun r = { 0 };
+	int input, right = 0;
+	enum kw_status status;
+
+	describe(s, fill, output, st, evidence, sizeof evidence);
+	kw_player_linger(s->player, LATE_NS);
+	if (kw_stage_output_hash(s, slot) != before) {
+		sub = KW_S_LATE_WRITE;
+		snprintf(text, sizeof text, "the output was not finished when the call returned, and changed afterwards");
+	} else if (stale(s, slot, output)) {
+		sub = KW_S_STALE_OUTPUT;
+		snprintf(text, sizeof text, "%s holds the answer of an earlier call with other inputs",
+			 s->w->t->outputs[output].name);
+	} else if (sub != KW_S_UNWRITTEN && constant(s, slot, output)) {
+		sub = KW_S_CONSTANT;
+		snprintf(text, sizeof text, "every element of %s is %.9g, whatever the input", s->w->t->outputs[output].name,
+			 st->worst_got);
+	} else if ((input = copied_input(s, slot, output)) >= 0) {
+		sub = KW_S_COPIED_INPUT;
+		snprintf(text, sizeof text, "%s is a copy of input %s", s->w->t->outputs[output].name, s->w->t->inputs[input].name);
+	} else {
+		if ((status = run_again(s, slot, fill, output, &r, err)) != KW_OK)
+			return status;
+		for (int i = 0; i < RERUNS; i++)
+			right += r.right[i];
+		if (right == RERUNS) {
+			sub = KW_S_STATE;
+			snprintf(text, sizeof text, "right in a fresh process, wrong after earlier calls: it keeps state between calls");
+		} else if (right > 0 || (r.ran[0] && r.ran[1] && r.hash[0] != r.hash[1]) ||
+			   (r.ran[1] && r.ran[2] && r.hash[1] != r.hash[2])) {
+			sub = KW_S_RACE;
+			snprintf(text, sizeof text, "the same input gives different answers in different runs (%d of %d right): a race",
+				 right, RERUNS);
+		}
+	}
+	kw_fail_verdict(s->w, s->c->label, sub, text, evidence);
+	return KW_OK;
+}

@@ -1,0 +1,151 @@
+/* internal.h - what the files of the judge share. Nothing outside judge/ includes it.
+ *
+ * work:   one evaluation (task, candidate, verdict being filled, the builds, the seed).
+ * stage:  one case of it on the device: a session with K slots, the tensors' views, the reference
+ *         evaluators and the tolerance. Stages come and go; a work outlives them.
+ * Functions return kw_status for faults of ours and set `w->failed` for faults of the candidate. */
+#ifndef KW_JUDGE_INTERNAL_H
+#define KW_JUDGE_INTERNAL_H
+
+#include "judge/clock.h"
+#include "judge/compare.h"
+#include "judge/inputs.h"
+#include "judge/judge.h"
+
+#define KW_MAX_TENSORS 48
+
+struct kw_judge {
+	struct kw_device *dev;
+	struct kw_intenv_var fact_vars[8];
+	struct kw_intenv facts;
+	int threads;                      /* of the judge's own work */
+};
+
+/* One distinct set of -D values of the candidate, built once. */
+struct build {
+	const char *key;                  /* "THREADS=256 VEC=8" */
+	struct kw_build_result result;
+	bool done;
+};
+
+struct work {
+	struct kw_judge *j;
+	const struct kw_task *t;
+	const struct kw_expr *e;
+	const struct kw_candidate *c;
+	struct kw_judge_opts o;
+	struct kw_verdict *v;
+	struct kw_arena *a;               /* the verdict's: strings and arrays that stay */
+	struct build *builds;
+	size_t build_count;
+	uint64_t seed, counter;           /* every fill takes the next counter */
+	bool failed;                      /* v->cls and so on are set */
+	bool fresh;                       /* a new process for every trial (FINAL) */
+	struct baseline_set *baselines;
+};
+
+/* Expected values of an earlier trial at a few places: to recognise an answer that was kept. */
+#define KW_MEMO_POINTS 24
+#define KW_MEMO_TRIALS 16
+struct memo {
+	int64_t flat[KW_MEMO_POINTS];
+	double want[KW_MEMO_TRIALS][KW_MEMO_POINTS];
+	int points, trials;
+};
+
+struct stage {
+	struct work *w;
+	const struct kw_case *c;
+	struct kw_arena arena;
+	struct kw_intenv env;
+	struct kw_bound *bound;           /* the expression under this case */
+	struct kw_bound_plan plan;        /* of the candidate */
+	const struct kw_artefact *code;
+	int tensors, inputs, outputs;     /* tensors = inputs + outputs */
+	struct kw_view view[KW_MAX_TENSORS]; /* base NULL; layouts of this case */
+	struct kw_buffer_spec spec[KW_MAX_TENSORS];
+	size_t spec_count;
+	int slots;
+	struct kw_session *session;
+	struct kw_player *player;
+	struct kw_eval *ev64, *ev32;
+	struct kw_tolerance tol[KW_MAX_TENSORS];
+	double declared_abs[KW_MAX_TENSORS]; /* k x A of the declared data of this case */
+	uint64_t poison_seed;
+	struct memo memo[KW_MAX_TENSORS];
+	double footprint_bytes;
+	struct kw_cost cost;
+	bool sampled;                     /* expected values at sampled elements only */
+	struct kw_case_result *result;
+	int64_t fixed_ns;                 /* cost of an empty batch */
+};
+
+/* layout.c: the views and buffer sizes of a case. */
+enum kw_status kw_layout_views(const struct kw_task *t, const struct kw_case *c, const struct kw_bound *b,
+			       struct kw_view *views, struct kw_buffer_spec *specs, struct kw_error *err);
+
+/* builds.c */
+enum kw_status kw_builds_make(struct work *w, const struct kw_bound_plan *plans, size_t count, struct kw_error *err);
+const struct kw_artefact *kw_builds_find(const struct work *w, const struct kw_bound_plan *plan);
+void kw_builds_release(struct work *w);
+const char *kw_builds_key(const struct kw_bound_plan *plan, struct kw_arena *a);
+
+/* stage.c */
+enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_case *c, struct kw_error *err);
+enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err);
+void kw_stage_close(struct stage *s);
+enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err);
+void kw_stage_poison(struct stage *s, int slot);
+/* Points both evaluators at a slot's inputs and derives the tolerance from its contents. *usable false: under
+ * this special fill a plain f32 kernel cannot be right, or the reference itself is undefined. */
+enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err);
+/* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
+enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
+				struct kw_compare_stats *st, struct kw_error *err);
+enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
+uint64_t kw_stage_output_hash(struct stage *s, int slot);
+int kw_stage_timeout_ms(const struct stage *s);
+
+/* trial.c: one checked batch. order: slots, each filled and poisoned already. */
+enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);
+enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool linger, int64_t *wall_ns,
+			    struct kw_error *err);
+enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err);
+void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill);
+void kw_trial_release(struct kw_play_result *r);
+
+/* forensics.c: a mismatch gets its name. */
+enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int output, const struct kw_compare_stats *st,
+			    struct kw_error *err);
+void kw_memo_keep(struct stage *s, int output, struct kw_error *err);
+void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
+		     const char *evidence);
+
+/* timing.c */
+enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);
+
+/* baseline.c */
+struct baseline {
+	const char *name;
+	struct kw_candidate candidate;
+	bool naive_flags, usable;
+};
+struct baseline_set {
+	struct kw_arena arena;
+	struct baseline item[2];
+	int count;
+};
+enum kw_status kw_baselines_new(struct work *w, struct kw_error *err);
+void kw_baselines_free(struct work *w);
+/* A trusted player with the baseline loaded, on the stage's slots; NULL player when it does not apply. */
+enum kw_status kw_baseline_player(struct stage *s, struct baseline *b, struct kw_player **out, struct kw_error *err);
+
+/* unseen.c: draws a case from the declared dim ranges that this machine can check; KW_NO when none is found. */
+enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out, struct kw_error *err);
+
+/* parallel.c: fn(arg, i) for i in 0..n on up to `threads` threads; order is not defined. */
+void kw_parallel(int threads, int64_t n, void (*fn)(void *arg, int64_t i), void *arg);
+/* A small generator for choices of the judge (SplitMix64). */
+uint64_t kw_next_u64(uint64_t *state);
+
+#endif

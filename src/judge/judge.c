@@ -1,0 +1,562 @@
+#include "judge/judge.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "judge/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define UNSEEN_CASES 4
+#define SMALL_ELEMENTS 4000000   /* check cases up to here get every special fill */
+#define MEMORY_SHARE 0.5         /* of the available memory that one case may take */
+#define MAX_SLOTS 64
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw_error *err)
+{
+	struct kw_judge *j = kw_calloc(1, sizeof *j);
+	enum kw_status st;
+
+	*out = NULL;
+	if (!j)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if ((st = kw_device_open(device, &j->dev, err)) != KW_OK) {
+		kw_free(j);
+		return st;
+	}
+	kw_hardware_env(&j->dev->hardware, j->fact_vars, &j->facts);
+	j->threads = j->dev->hardware.units > 0 ? j->dev->hardware.units : 1;
+	*out = j;
+	return KW_OK;
+}
+
+void kw_judge_free(struct kw_judge *j)
+{
+	if (!j)
+		return;
+	kw_device_close(j->dev);
+	kw_free(j);
+}
+
+struct kw_device *kw_judge_device(struct kw_judge *j)
+{
+	return j->dev;
+}
+
+void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort)
+{
+	*o = (struct kw_judge_opts){ .effort = effort, .only_case = -1, .with_baselines = effort != KW_EFFORT_SCREEN };
+}
+
+static void fill_defaults(struct kw_judge_opts *o)
+{
+	bool screen = o->effort == KW_EFFORT_SCREEN;
+
+	if (o->trials <= 0)
+		o->trials = screen ? 1 : 5;
+	if (o->ci_target <= 0)
+		o->ci_target = screen ? 0.03 : 0.01;
+	if (o->time_limit_ns <= 0)
+		o->time_limit_ns = screen ? 250000000 : o->effort == KW_EFFORT_FULL ? 1500000000 : 3000000000;
+}
+
+/* ---- before anything runs ------------------------------------------------------------------------ */
+
+static void head(struct work *w)
+{
+	struct kw_verdict *v = w->v;
+
+	v->task_name = kw_arena_strdup(w->a, w->t->name);
+	v->backend = kw_arena_strdup(w->a, w->c->backend);
+	v->device = kw_arena_strdup(w->a, w->j->dev->hardware.name);
+	memcpy(v->task_sha, w->t->sha256, sizeof v->task_sha);
+	memcpy(v->candidate_sha, w->c->sha256, sizeof v->candidate_sha);
+	v->when_ms = kw_wall_ms();
+}
+
+/* "THREADS=256 UNROLL=4", also the plan's own hash. */
+static void tune_text(struct work *w)
+{
+	const struct kw_plan *p = &w->c->plan;
+	struct kw_buf b;
+
+	kw_buf_init(&b, 1 << 16);
+	for (size_t i = 0; i < p->tune_count; i++)
+		kw_buf_printf(&b, "%s%s=%lld", i ? " " : "", p->tunes[i].name,
+			      (long long)(w->c->tune_values ? w->c->tune_values[i] : p->tunes[i].default_value));
+	w->v->tune = kw_arena_strndup(w->a, b.ptr ? b.ptr : "", b.len);
+	kw_buf_addz(&b, w->c->sha256);
+	kw_sha256_hex(b.ptr, b.len, w->v->plan_sha);
+	kw_buf_release(&b);
+}
+
+/* A kernel that gets one output twice, or an output through two pointers, cannot be judged element by element. */
+static void refuse_aliases(struct work *w)
+{
+	for (size_t k = 0; k < w->c->plan.kernel_count; k++) {
+		const struct kw_plan_kernel *kernel = &w->c->plan.kernels[k];
+
+		for (size_t i = 0; i < kernel->arg_count; i++)
+			for (size_t j = 0; j < i; j++) {
+				const struct kw_plan_arg *a = &kernel->args[i], *b = &kernel->args[j];
+				bool output = false;
+				char text[200];
+
+				if (a->kind != KW_ARG_TENSOR || b->kind != KW_ARG_TENSOR || strcmp(a->name, b->name) != 0)
+					continue;
+				for (size_t o = 0; o < w->t->output_count; o++)
+					output = output || strcmp(w->t->outputs[o].name, a->name) == 0;
+				snprintf(text, sizeof text, "kernel %s is given output %s through two pointers", kernel->name, a->name);
+				if (output)
+					kw_fail_verdict(w, NULL, KW_S_ALIAS, text, "pass each output once");
+			}
+	}
+}
+
+static void add_flag(struct work *w, const char *text)
+{
+	const char **flags = kw_arena_calloc(w->a, w->v->flag_count + 1, sizeof *flags);
+	char *copy = kw_arena_strdup(w->a, text);
+
+	if (!flags || !copy)
+		return;
+	if (w->v->flag_count)
+		memcpy(flags, w->v->flags, w->v->flag_count * sizeof *flags);
+	flags[w->v->flag_count++] = copy;
+	w->v->flags = flags;
+}
+
+/* What no rule can judge is listed with its line for a person. */
+static void flag_for_people(struct work *w)
+{
+	static const char *const words[] = { "asm", "__asm__", "__asm", "syscall", "dlopen", "pthread_create", "setjmp" };
+	struct kw_str rest = { w->c->source, w->c->source_len }, line;
+	int number = 0;
+
+	while (kw_str_split(&rest, '\n', &line)) {
+		number++;
+		for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+			size_t len = strlen(words[i]);
+			const char *at = memmem(line.ptr, line.len, words[i], len);
+			char text[120];
+
+			if (!at || (at > line.ptr && (at[-1] == '_' || (at[-1] >= 'a' && at[-1] <= 'z'))) ||
+			    (at + len < line.ptr + line.len && ((at[len] >= 'a' && at[len] <= 'z') || at[len] == '_')))
+				continue;
+			snprintf(text, sizeof text, "needs a person's eye: line %d uses %s", number, words[i]);
+			add_flag(w, text);
+			break;
+		}
+	}
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------ */
+
+struct plan_of_cases {
+	struct stage **stages;
+	struct kw_case *cases;          /* the unseen ones live here */
+	size_t count, listed;
+};
+
+static bool case_wanted(const struct work *w, size_t i)
+{
+	const struct kw_case *c = &w->t->cases[i];
+
+	if (w->o.only_case >= 0)
+		return (size_t)w->o.only_case == i;
+	if (w->o.effort == KW_EFFORT_SCREEN) {
+		size_t first = 0;
+
+		while (first < w->t->case_count && (!w->t->cases[first].perf || w->t->cases[first].large))
+			first++;
+		return i == first;
+	}
+	return !c->large || w->o.large;
+}
+
+static enum kw_status new_result(struct work *w, struct stage *s, bool unseen, struct kw_error *err)
+{
+	struct kw_case_result *r = &w->v->cases[w->v->case_count];
+
+	*r = (struct kw_case_result){ .label = kw_arena_strdup(w->a, s->c->label), .perf = s->c->perf, .unseen = unseen };
+	r->dim_count = w->t->dim_count;
+	r->dims = kw_arena_copy(w->a, s->c->dims, (w->t->dim_count + 1) * 0 + w->t->dim_count * sizeof *r->dims);
+	if (!r->label || (r->dim_count && !r->dims))
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	w->v->case_count++;
+	s->result = r;
+	return KW_OK;
+}
+
+static double slot_bytes(const struct stage *s)
+{
+	double bytes = 0;
+
+	for (size_t i = 0; i < s->spec_count; i++)
+		bytes += (double)s->spec[i].bytes;
+	for (size_t i = 0; s->plan.applicable && i < s->w->c->plan.workspace_count; i++)
+		bytes += (double)kw_shape_count(&s->plan.workspaces[i]) *
+			 (double)kw_dtype_bytes(s->w->c->plan.workspaces[i].dtype);
+	return bytes;
+}
+
+static double available_bytes(void)
+{
+	struct kw_buf b;
+	double kib = 0;
+	const char *at;
+
+	kw_buf_init(&b, 1 << 16);
+	if (kw_file_read("/proc/meminfo", 1 << 16, &b, NULL) == KW_OK && b.ptr && (at = strstr(b.ptr, "MemAvailable:")))
+		kib = strtod(at + 13, NULL);
+	kw_buf_release(&b);
+	return kib > 0 ? kib * 1024 : 4e9;
+}
+
+static void bind_result(struct stage *s)
+{
+	struct kw_case_result *r = s->result;
+	double need = slot_bytes(s), have = available_bytes() * MEMORY_SHARE;
+
+	s->footprint_bytes = need;
+	if (!s->plan.applicable) {
+		r->verdict = KW_V_NOT_APPLICABLE;
+		snprintf(r->why, sizeof r->why, "excluded by `%s`", s->plan.why_not ? s->plan.why_not : "require");
+	} else if (need * (s->c->perf ? 2 : 1) > have) {
+		char a[32], b[32];
+
+		r->verdict = KW_V_NOT_APPLICABLE;
+		s->plan.applicable = false;
+		snprintf(r->why, sizeof r->why, "does not fit this machine: it needs %s of memory, %s can be given",
+			 kw_human_bytes(need * (s->c->perf ? 2 : 1), a, sizeof a), kw_human_bytes(have, b, sizeof b));
+	}
+}
+
+static enum kw_status add_case(struct work *w, struct plan_of_cases *p, const struct kw_case *c, bool unseen,
+			       struct kw_error *err)
+{
+	struct stage *s = kw_calloc(1, sizeof *s);
+	enum kw_status st;
+
+	if (!s)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	p->stages[p->count++] = s;
+	if ((st = kw_stage_bind(s, w, c, err)) == KW_OK && (st = new_result(w, s, unseen, err)) == KW_OK)
+		bind_result(s);
+	return st == KW_OK ? st : kw_error_while(err, "preparing case %s", c->label);
+}
+
+static enum kw_status build_from(struct work *w, struct plan_of_cases *p, size_t first, struct kw_error *err)
+{
+	struct kw_bound_plan *plans = kw_calloc(p->count + 1, sizeof *plans);
+	struct build *have = w->builds;
+	size_t have_count = w->build_count, n = 0;
+	enum kw_status st = KW_OK;
+
+	if (!plans)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = first; i < p->count; i++)
+		if (p->stages[i]->plan.applicable && !(have_count && kw_builds_find(w, &p->stages[i]->plan)))
+			plans[n++] = p->stages[i]->plan;
+	if (n) {
+		w->build_count = 0;
+		st = kw_builds_make(w, plans, n, err);
+		if (have_count) { /* the builds of the unseen shapes join the first ones */
+			struct build *all = kw_arena_calloc(w->a, have_count + w->build_count, sizeof *all);
+
+			if (all) {
+				memcpy(all, have, have_count * sizeof *all);
+				memcpy(all + have_count, w->builds, w->build_count * sizeof *all);
+				w->builds = all;
+				w->build_count += have_count;
+			} else if (st == KW_OK) {
+				st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+			}
+		}
+	}
+	kw_free(plans);
+	for (size_t i = first; i < p->count && st == KW_OK; i++)
+		if (p->stages[i]->plan.applicable)
+			p->stages[i]->code = kw_builds_find(w, &p->stages[i]->plan);
+	return st;
+}
+
+static enum kw_status collect(struct work *w, struct plan_of_cases *p, struct kw_error *err)
+{
+	size_t room = w->t->case_count + UNSEEN_CASES;
+	enum kw_status st = KW_OK;
+
+	p->stages = kw_calloc(room, sizeof *p->stages);
+	p->cases = kw_arena_calloc(w->a, UNSEEN_CASES, sizeof *p->cases);
+	w->v->cases = kw_arena_calloc(w->a, room, sizeof *w->v->cases);
+	if (!p->stages || !p->cases || !w->v->cases)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = 0; i < w->t->case_count && st == KW_OK; i++)
+		if (case_wanted(w, i))
+			st = add_case(w, p, &w->t->cases[i], false, err);
+	p->listed = p->count;
+	return st;
+}
+
+/* FINAL: shapes drawn now, after the build, that the author has not seen. */
+static enum kw_status collect_unseen(struct work *w, struct plan_of_cases *p, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < UNSEEN_CASES && st == KW_OK; i++) {
+		st = kw_unseen_case(w, w->seed + 1000u * (uint64_t)(i + 1), &p->cases[i], err);
+		if (st == KW_NO)
+			return KW_OK; /* fixed dims: there is nothing to draw */
+		if (st == KW_OK)
+			st = add_case(w, p, &p->cases[i], true, err);
+	}
+	return st == KW_OK ? build_from(w, p, p->listed, err) : st;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------- */
+
+static bool fill_used(const struct work *w, enum kw_fill f)
+{
+	for (size_t i = 0; i < w->t->input_count; i++)
+		if (kw_fill_fits(f, &w->t->inputs[i]))
+			return true;
+	return false;
+}
+
+/* -inf means something where values are compared or exponentiated after a maximum was taken; elsewhere it only makes NaN. */
+static bool infinities_fit(const struct kw_expr *e)
+{
+	static const char *const ops[] = { "softmax", "log_softmax", "logsumexp", "attention", "scaled_dot_product_attention",
+					   "max", "min", "argmax", "argmin", "maximum", "minimum", "relu", "topk" };
+
+	for (size_t n = 0; n < e->node_count; n++)
+		for (size_t i = 0; i < sizeof ops / sizeof ops[0] && e->nodes[n]->op; i++)
+			if (strcmp(kw_op_name(e->nodes[n]->op), ops[i]) == 0)
+				return true;
+	return false;
+}
+
+static enum kw_status check_trial(struct stage *s, enum kw_fill fill, int number, struct kw_error *err)
+{
+	int slot = number % s->slots;
+	enum kw_status st = KW_OK;
+
+	if (s->w->fresh && number > 0)
+		st = kw_trial_fresh(s, err);
+	if (st == KW_OK && !s->w->failed)
+		st = kw_stage_fill(s, slot, fill, err);
+	if (st != KW_OK || s->w->failed)
+		return st;
+	kw_stage_poison(s, slot);
+	return kw_trial_run(s, slot, fill, 1, number == 1, NULL, err);
+}
+
+static enum kw_status check_case(struct stage *s, struct kw_error *err)
+{
+	struct work *w = s->w;
+	double elements = (s->cost.bytes_read + s->cost.bytes_written) / 4;
+	int number = 0, special = elements <= SMALL_ELEMENTS ? KW_FILL_COUNT : 3;
+	enum kw_status st = kw_stage_open(s, 2, KW_PLACE_ALTERNATE, err);
+
+	if (st == KW_OK)
+		st = kw_trial_fresh(s, err);
+	for (; number < 2 && st == KW_OK && !w->failed; number++)
+		st = check_trial(s, KW_FILL_DECLARED, number, err);
+	for (int f = KW_FILL_DECLARED + 1; f < KW_FILL_COUNT && special > 0 && st == KW_OK && !w->failed; f++) {
+		if (!fill_used(w, (enum kw_fill)f) || (f == KW_FILL_NEG_INF_ROWS && !infinities_fit(w->e)))
+			continue;
+		st = check_trial(s, (enum kw_fill)f, number++, err);
+		special--;
+	}
+	for (; number < w->o.trials && st == KW_OK && !w->failed; number++)
+		st = check_trial(s, KW_FILL_DECLARED, number, err);
+	return st;
+}
+
+static enum kw_status perf_case(struct stage *s, struct kw_error *err)
+{
+	double llc = (double)s->w->j->dev->hardware.last_level_cache_bytes, have = available_bytes() * MEMORY_SHARE;
+	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(3 * llc / need);
+	enum kw_status st;
+
+	if (k * need > have)
+		k = floor(have / need);
+	k = k < 2 ? 2 : k > MAX_SLOTS ? MAX_SLOTS : k;
+	st = kw_stage_open(s, (int)k, KW_PLACE_END, err);
+	return st == KW_OK ? kw_timing_case(s, err) : st;
+}
+
+static enum kw_status run_stage(struct stage *s, struct kw_error *err)
+{
+	struct work *w = s->w;
+	enum kw_status st;
+
+	if (kw_interrupted())
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	if (w->o.progress)
+		w->o.progress(w->o.progress_arg, s->c->label);
+	st = s->c->perf ? perf_case(s, err) : check_case(s, err);
+	if (st == KW_OK) {
+		s->result->verdict = w->failed ? w->v->cls : KW_V_OK;
+		s->result->subclass = w->failed ? w->v->subclass : KW_S_NONE;
+		if (w->failed)
+			snprintf(s->result->why, sizeof s->result->why, "%.390s", w->v->summary);
+	}
+	return st == KW_OK ? st : kw_error_while(err, "judging case %s", s->c->label);
+}
+
+/* Check cases first, cheap ones before dear ones; then the timed ones. */
+static enum kw_status run_range(struct plan_of_cases *p, size_t first, size_t end, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+	bool more = true;
+
+	for (int perf = 0; perf < 2 && st == KW_OK; perf++)
+		for (more = true; more && st == KW_OK;) {
+			struct stage *next = NULL;
+
+			for (size_t i = first; i < end; i++) {
+				struct stage *s = p->stages[i];
+
+				if (s->code && s->plan.applicable && s->c->perf == (perf == 1) &&
+				    (!next || s->footprint_bytes < next->footprint_bytes))
+					next = s;
+			}
+			more = next != NULL;
+			if (!more || next->w->failed)
+				break;
+			st = run_stage(next, err);
+			next->plan.applicable = false; /* done */
+			kw_stage_close(next);
+		}
+	return st;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+static void hard_coded(struct work *w)
+{
+	struct kw_verdict *v = w->v;
+	char text[600];
+
+	if (v->cls != KW_V_WRONG && v->cls != KW_V_RUNTIME_ERROR)
+		return;
+	snprintf(text, sizeof text, "right for the listed shapes, but on the unseen shape %.400s", v->summary);
+	snprintf(v->summary, sizeof v->summary, "%s", text);
+	v->cls = KW_V_CHEAT;
+	v->subclass = KW_S_HARD_CODED;
+}
+
+static void geomeans(struct kw_verdict *v)
+{
+	double speed = 0, sol = 0;
+	int speeds = 0, sols = 0;
+
+	for (size_t i = 0; i < v->case_count; i++) {
+		const struct kw_case_result *r = &v->cases[i];
+		double best = 0;
+
+		for (size_t b = 0; b < r->baseline_count; b++)
+			if (best == 0 || r->baselines[b].speedup < best)
+				best = r->baselines[b].speedup; /* against the fastest baseline */
+		if (best > 0) {
+			speed += log(best);
+			speeds++;
+		}
+		if (r->sol > 0) {
+			sol += log(r->sol);
+			sols++;
+		}
+	}
+	v->geomean_speedup = speeds ? exp(speed / speeds) : 0;
+	v->geomean_sol = sols ? exp(sol / sols) : 0;
+}
+
+static void conclude(struct work *w)
+{
+	struct kw_verdict *v = w->v;
+	int ok = 0, trials = 0;
+	const char *why = "";
+
+	for (size_t i = 0; i < v->case_count; i++) {
+		ok += v->cases[i].verdict == KW_V_OK && v->cases[i].trials > 0;
+		trials += v->cases[i].trials;
+		if (v->cases[i].verdict == KW_V_NOT_APPLICABLE && !*why)
+			why = v->cases[i].why;
+		if (v->cases[i].sol > 1.05)
+			add_flag(w, "faster than the measured ceiling");
+	}
+	geomeans(v);
+	if (w->failed)
+		return;
+	if (ok == 0) {
+		v->cls = KW_V_NOT_APPLICABLE;
+		snprintf(v->summary, sizeof v->summary, "no case could be judged: %s", *why ? why : "the task has no case");
+		return;
+	}
+	v->cls = KW_V_OK;
+	snprintf(v->summary, sizeof v->summary, "right in %d case%s, %d trials", ok, ok == 1 ? "" : "s", trials);
+}
+
+static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct kw_error *err)
+{
+	enum kw_status st = collect(w, p, err);
+
+	if (st == KW_OK)
+		st = build_from(w, p, 0, err);
+	if (st != KW_OK || w->failed)
+		return st;
+	w->seed = w->o.seed ? w->o.seed : kw_random_u64(); /* after the build: no source can hold the answers */
+	w->v->seed = w->seed;
+	if (w->build_count) {
+		w->v->toolchain = kw_arena_strdup(w->a, w->builds[0].result.artefact.toolchain);
+		kw_sha256_hex(w->builds[0].result.artefact.code, w->builds[0].result.artefact.code_bytes, w->v->artefact_sha);
+	}
+	if (w->o.with_baselines && (st = kw_baselines_new(w, err)) != KW_OK)
+		return st;
+	st = run_range(p, 0, p->listed, err);
+	if (st == KW_OK && !w->failed && w->o.effort == KW_EFFORT_FINAL && w->o.only_case < 0) {
+		st = collect_unseen(w, p, err);
+		if (st == KW_OK && !w->failed) {
+			st = run_range(p, p->listed, p->count, err);
+			if (st == KW_OK && w->failed)
+				hard_coded(w);
+		}
+	}
+	return st;
+}
+
+enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
+			     const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v,
+			     struct kw_error *err)
+{
+	struct work w = { .j = j, .t = t, .e = e, .c = c, .o = *o, .v = v, .a = &v->arena };
+	struct plan_of_cases p = { 0 };
+	int64_t begin = kw_now_ns();
+	enum kw_status st = KW_OK;
+
+	fill_defaults(&w.o);
+	w.fresh = o->effort == KW_EFFORT_FINAL;
+	head(&w);
+	tune_text(&w);
+	flag_for_people(&w);
+	refuse_aliases(&w);
+	if (!w.failed)
+		st = evaluate(&w, &p, err);
+	if (st == KW_OK)
+		conclude(&w);
+	for (size_t i = 0; i < p.count; i++) {
+		kw_stage_close(p.stages[i]);
+		kw_free(p.stages[i]);
+	}
+	kw_free(p.stages);
+	kw_builds_release(&w);
+	kw_baselines_free(&w);
+	v->total_ns = kw_now_ns() - begin;
+	v->judge_ns = v->total_ns - v->build_ns - v->generate_ns - v->compare_ns - v->run_ns;
+	return st;
+}

@@ -1,0 +1,337 @@
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
+#define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
+
+/* ---- binding -------------------------------------------------------------------------------- */
+
+enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_case *c, struct kw_error *err)
+{
+	enum kw_status st;
+
+	memset(s, 0, sizeof *s);
+	s->w = w;
+	s->c = c;
+	kw_arena_init(&s->arena, 256u << 20);
+	s->inputs = (int)w->t->input_count;
+	s->outputs = (int)w->t->output_count;
+	s->tensors = s->inputs + s->outputs;
+	if (s->tensors > KW_MAX_TENSORS / 2)
+		return kw_fail(err, KW_ERR_LIMIT, w->t->file, "more than %d tensors", KW_MAX_TENSORS / 2);
+	if ((st = kw_case_env(w->t, c, &s->arena, &s->env, err)) != KW_OK ||
+	    (st = kw_expr_bind(w->e, c, &s->arena, &s->bound, err)) != KW_OK ||
+	    (st = kw_layout_views(w->t, c, s->bound, s->view, s->spec, err)) != KW_OK)
+		return st;
+	kw_expr_cost(s->bound, &s->cost);
+	s->sampled = s->cost.flops > SAMPLED_FLOPS && s->cost.flops > 64 * (s->cost.bytes_read + s->cost.bytes_written);
+	s->spec_count = (size_t)s->tensors;
+	if (w->c && (st = kw_plan_bind(&w->c->plan, w->t, c, s->view, &(struct kw_tune_point){ w->c->tune_values,
+				       w->c->plan.tune_count }, &w->j->facts, &s->arena, &s->plan, err)) != KW_OK)
+		return st;
+	return KW_OK;
+}
+
+/* Workspaces follow the tensors. Baselines share the session, so each buffer is as large as the largest user. */
+static enum kw_status add_workspaces(struct stage *s, const struct kw_plan *p, const struct kw_bound_plan *bound, bool zero,
+				     struct kw_error *err)
+{
+	for (size_t i = 0; i < p->workspace_count; i++) {
+		struct kw_buffer_spec *b = &s->spec[(size_t)s->tensors + i];
+		int64_t n = kw_shape_count(&bound->workspaces[i]);
+		size_t bytes;
+
+		if ((size_t)s->tensors + i >= KW_MAX_TENSORS)
+			return kw_fail(err, KW_ERR_LIMIT, "", "too many workspaces");
+		if (n < 0 || n > INT64_MAX / 16)
+			return kw_fail(err, KW_ERR_LIMIT, p->workspaces[i].name, "the workspace is too large");
+		bytes = (size_t)n * kw_dtype_bytes(p->workspaces[i].dtype);
+		if ((size_t)s->tensors + i >= s->spec_count) {
+			*b = (struct kw_buffer_spec){ .name = p->workspaces[i].name, .align_bytes = 64 };
+			s->spec_count = (size_t)s->tensors + i + 1;
+		}
+		if (bytes > b->bytes)
+			b->bytes = bytes;
+		b->zero = b->zero || (zero && p->workspaces[i].zero);
+	}
+	return KW_OK;
+}
+
+static enum kw_status baseline_workspaces(struct stage *s, struct kw_error *err)
+{
+	struct baseline_set *set = s->w->baselines;
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; set && i < set->count && st == KW_OK; i++) {
+		struct kw_bound_plan bound;
+
+		st = kw_plan_bind(&set->item[i].candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena,
+				  &bound, err);
+		if (st == KW_OK && bound.applicable)
+			st = add_workspaces(s, &set->item[i].candidate.plan, &bound, false, err);
+	}
+	return st;
+}
+
+/* ---- session and evaluators ------------------------------------------------------------------ */
+
+static void slot_views(const struct stage *s, int slot, struct kw_view *out)
+{
+	for (int i = 0; i < s->tensors; i++) {
+		out[i] = s->view[i];
+		out[i].base = kw_session_ptr(s->session, slot, i);
+	}
+}
+
+static double evaluator_mode_params(const struct kw_task *t, double *values)
+{
+	for (size_t i = 0; i < t->param_count; i++)
+		values[i] = t->params[i].value;
+	return 0;
+}
+
+enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err)
+{
+	struct kw_session_opts o = { .buffers = s->spec, .slots = slots, .placement = placement };
+	struct kw_view views[KW_MAX_TENSORS];
+	double *params = kw_arena_calloc(&s->arena, s->w->t->param_count + 1, sizeof *params);
+	enum kw_status st = KW_OK;
+
+	if (!params)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	evaluator_mode_params(s->w->t, params);
+	if (s->w->c)
+		st = add_workspaces(s, &s->w->c->plan, &s->plan, true, err);
+	if (st == KW_OK && s->c->perf)
+		st = baseline_workspaces(s, err);
+	if (st != KW_OK)
+		return st;
+	o.buffer_count = s->spec_count;
+	s->slots = slots;
+	if ((st = s->w->j->dev->ops->session_new(s->w->j->dev, &o, &s->session, err)) != KW_OK)
+		return st;
+	slot_views(s, 0, views);
+	st = kw_eval_new(s->bound, views, params, KW_EVAL_F64, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev64, err);
+	if (st == KW_OK)
+		st = kw_eval_new(s->bound, views, params, KW_EVAL_F32, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev32, err);
+	return st;
+}
+
+void kw_stage_close(struct stage *s)
+{
+	kw_eval_free(s->ev64);
+	kw_eval_free(s->ev32);
+	if (s->player)
+		s->w->j->dev->ops->player_stop(s->player);
+	if (s->session)
+		s->w->j->dev->ops->session_free(s->session);
+	s->ev64 = s->ev32 = NULL;
+	s->player = NULL;
+	s->session = NULL;
+	kw_arena_release(&s->arena);
+}
+
+/* ---- contents -------------------------------------------------------------------------------- */
+
+enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err)
+{
+	struct work *w = s->w;
+	struct kw_view views[KW_MAX_TENSORS];
+	int64_t start = kw_now_ns();
+	uint64_t seed = w->seed + 0x9e3779b97f4a7c15u * ++w->counter;
+	enum kw_status st = KW_OK;
+
+	slot_views(s, slot, views);
+	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
+		enum kw_fill f = kw_fill_fits(fill, &w->t->inputs[i]) ? fill : KW_FILL_DECLARED;
+
+		st = kw_fill_input(&w->t->inputs[i], &views[i], f, seed, (uint32_t)i, &s->env, w->j->threads, err);
+	}
+	w->v->generate_ns += kw_now_ns() - start;
+	return st;
+}
+
+struct poison_job {
+	char *base;
+	size_t bytes;
+	enum kw_dtype dtype;
+	uint64_t seed;
+};
+#define POISON_PART ((size_t)1 << 21)
+
+static void poison_part(void *arg, int64_t i)
+{
+	struct poison_job *j = arg;
+	size_t first = (size_t)i * POISON_PART, n = j->bytes - first;
+
+	kw_poison(j->base + first, n < POISON_PART ? n : POISON_PART, j->dtype, j->seed);
+}
+
+void kw_stage_poison(struct stage *s, int slot)
+{
+	int64_t start = kw_now_ns();
+
+	s->poison_seed = s->w->seed ^ 0x5bd1e9955bd1e995u;
+	for (int i = s->inputs; i < s->tensors; i++) {
+		struct poison_job job = { .base = kw_session_ptr(s->session, slot, i), .bytes = s->spec[i].bytes,
+					  .dtype = (enum kw_dtype)s->view[i].dtype, .seed = s->poison_seed };
+
+		kw_parallel(s->w->j->threads, (int64_t)((job.bytes + POISON_PART - 1) / POISON_PART), poison_part, &job);
+	}
+	s->w->v->generate_ns += kw_now_ns() - start;
+}
+
+uint64_t kw_stage_output_hash(struct stage *s, int slot)
+{
+	uint64_t h = 1;
+
+	for (int i = s->inputs; i < s->tensors; i++)
+		h = kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, h);
+	return h;
+}
+
+/* ---- tolerance ------------------------------------------------------------------------------- */
+
+#define REFERENCE_SAMPLE 16384  /* elements a box; up to 4 boxes an output */
+
+static double accumulator_ulp(const struct kw_task *t, enum kw_dtype out)
+{
+	double ulp = out == KW_F64 ? 0x1p-52 : 0x1p-23;
+
+	if (t->allow_tf32 || (t->allow_precision & (1u << KW_F16)))
+		ulp = 0x1p-10;
+	if (t->allow_precision & (1u << KW_BF16))
+		ulp = 0x1p-7;
+	return ulp;
+}
+
+/* A box of at most `target` elements somewhere in the output; false when the output is empty. */
+static bool random_box(const struct stage *s, int output, int64_t target, uint64_t *rng, int64_t *start, int64_t *count)
+{
+	const struct kw_shape *shape = &s->view[s->inputs + output].shape;
+
+	kw_eval_chunk(s->ev64, output, target, count);
+	for (int d = 0; d < shape->rank; d++) {
+		int64_t steps;
+
+		if (shape->dim[d] == 0)
+			return false;
+		if (s->sampled)
+			count[d] = 1;
+		steps = (shape->dim[d] + count[d] - 1) / count[d];
+		start[d] = (int64_t)(kw_next_u64(rng) % (uint64_t)steps) * count[d];
+		if (start[d] + count[d] > shape->dim[d])
+			count[d] = shape->dim[d] - start[d];
+	}
+	return true;
+}
+
+struct plain {
+	double worst, squares;   /* largest |f32 - f64|; sum of f64 squares */
+	int64_t n, nan, ill;     /* finite elements; NaN in the reference; finite only in f64 */
+};
+
+static enum kw_status plain_box(struct stage *s, int output, const int64_t *start, const int64_t *count, struct plain *p,
+				struct kw_error *err)
+{
+	int64_t n = 1;
+	double *want, *got;
+	enum kw_status st;
+
+	for (int d = 0; d < s->view[s->inputs + output].shape.rank; d++)
+		n *= count[d];
+	want = kw_alloc((size_t)n * 2 * sizeof *want);
+	if (!want)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	got = want + n;
+	if ((st = kw_eval_box(s->ev64, output, start, count, want, err)) == KW_OK &&
+	    (st = kw_eval_box(s->ev32, output, start, count, got, err)) == KW_OK) {
+		for (int64_t i = 0; i < n; i++) {
+			if (isnan(want[i]))
+				p->nan++;
+			else if (isfinite(want[i]) && !isfinite(got[i]))
+				p->ill++;
+			if (!isfinite(want[i]) || !isfinite(got[i]))
+				continue;
+			p->worst = fmax(p->worst, fabs(got[i] - want[i]));
+			p->squares += want[i] * want[i];
+			p->n++;
+		}
+	}
+	kw_free(want);
+	return st;
+}
+
+static enum kw_status plain_error(struct stage *s, int output, struct plain *p, struct kw_error *err)
+{
+	int64_t start[KW_MAX_RANK], count[KW_MAX_RANK];
+	int boxes = s->sampled ? 64 : 4;
+	uint64_t rng = s->w->seed ^ (0xa076u + s->w->counter);
+	enum kw_status st = KW_OK;
+
+	for (int b = 0; b < boxes && st == KW_OK; b++) {
+		int64_t n = 1;
+
+		if (!random_box(s, output, REFERENCE_SAMPLE, &rng, start, count))
+			break;
+		st = plain_box(s, output, start, count, p, err);
+		for (int d = 0; d < s->view[s->inputs + output].shape.rank; d++)
+			n *= count[d];
+		if (n == kw_shape_count(&s->view[s->inputs + output].shape))
+			break; /* that was all of it */
+	}
+	return st;
+}
+
+static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const struct plain *p)
+{
+	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
+	struct kw_tolerance *t = &s->tol[output];
+	double rms = p->n ? sqrt(p->squares / (double)p->n) : 0;
+	/* For f64 outputs the plain kernel works in f64: its error scales with the ratio of the two roundings. */
+	double a = 4 * p->worst * (d->dtype == KW_F64 ? 0x1p-29 : 1);
+
+	if (rms > 0 && a > 0.01 * rms)
+		a = 0.01 * rms;
+	if (fill == KW_FILL_DECLARED)
+		s->declared_abs[output] = a;
+	else if ((fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS) && a < s->declared_abs[output])
+		a = s->declared_abs[output]; /* differences that cancel here need not cancel in another order */
+	*t = (struct kw_tolerance){
+		.abs_part = a, .rel = s->w->t->tol_rel, .abs = s->w->t->tol_abs, .out = d->dtype,
+		.acc_ulp_rel = accumulator_ulp(s->w->t, d->dtype),
+		.sqrt_r = sqrt((double)kw_bound_reduction(s->bound, output)),
+		.exact = !kw_dtype_is_float(d->dtype),
+	};
+}
+
+enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
+{
+	struct kw_view views[KW_MAX_TENSORS];
+	int64_t begin = kw_now_ns();
+	enum kw_status st;
+
+	slot_views(s, slot, views);
+	*usable = true;
+	if ((st = kw_eval_reset(s->ev64, views, err)) != KW_OK || (st = kw_eval_reset(s->ev32, views, err)) != KW_OK ||
+	    (st = kw_eval_prepare(s->ev64, !s->sampled, err)) != KW_OK)
+		return st;
+	for (int o = 0; o < s->outputs && st == KW_OK; o++) {
+		struct plain p = { 0 };
+
+		if ((st = plain_error(s, o, &p, err)) != KW_OK)
+			break;
+		set_tolerance(s, o, fill, &p);
+		if (fill != KW_FILL_DECLARED && (p.ill || (p.nan && fill != KW_FILL_NEG_INF_ROWS)))
+			*usable = false;
+		if (fill != KW_FILL_DECLARED && p.n == 0 && kw_shape_count(&s->view[s->inputs + o].shape) > 0)
+			*usable = false;
+	}
+	s->w->v->compare_ns += kw_now_ns() - begin;
+	return st;
+}

@@ -1,0 +1,312 @@
+/* Times of one perf case: batches on rotating slots, turns with the baselines, until the interval is small enough.
+ * Every timed call has fresh inputs and is checked. */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SAMPLES 400
+#define LONG_CALL_NS 1000000   /* from here on: single calls */
+#define WHOLE_CHECKS 5         /* timed calls whose outputs are compared whole; then a random eighth */
+#define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
+
+struct series {
+	double ns[MAX_SAMPLES];
+	size_t n;
+	int64_t spent_ns;
+};
+struct turns {
+	struct stage *s;
+	struct series mine, base[2];
+	double pair_mine[2][MAX_SAMPLES];  /* my sample of the same turn, for the ratio */
+	struct kw_player *base_player[2];
+	int order[256];
+	int batch;                         /* slots a timed batch uses */
+	int checked;
+	int64_t base_fixed_ns;
+};
+
+static void shuffle(int *order, int n, uint64_t *rng)
+{
+	for (int i = n - 1; i > 0; i--) {
+		int j = (int)(kw_next_u64(rng) % (uint64_t)(i + 1)), t = order[i];
+
+		order[i] = order[j];
+		order[j] = t;
+	}
+}
+
+/* Fresh contents in every slot of the batch. The last written slot comes last in the order too, so that what the
+ * judge left in the caches is what was written longest ago. */
+static enum kw_status prepare(struct turns *t, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < s->slots; i++)
+		t->order[i] = i;
+	shuffle(t->order, s->slots, &s->w->counter);
+	for (int i = 0; i < t->batch && st == KW_OK; i++)
+		st = kw_stage_fill(s, t->order[i], KW_FILL_DECLARED, err);
+	return st;
+}
+
+static double per_call(const struct kw_play_result *r, int64_t fixed_ns, int n)
+{
+	double ns = (double)(r->wall_ns - fixed_ns) / n;
+
+	return ns > 1 ? ns : 1;
+}
+
+static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	struct kw_play_result r = { .buffer = -1 };
+	enum kw_status st;
+
+	for (int i = 0; i < t->batch; i++)
+		kw_stage_poison(s, t->order[i]);
+	st = s->w->j->dev->ops->run(s->player, t->order, t->batch, kw_stage_timeout_ms(s), &r, err);
+	if (st != KW_OK)
+		return st;
+	s->w->v->run_ns += r.wall_ns;
+	if (r.end != KW_PLAY_DONE)
+		kw_trial_fault(s, &r, KW_FILL_DECLARED);
+	*ns = per_call(&r, s->fixed_ns, t->batch);
+	kw_trial_release(&r);
+	for (int i = 0; i < t->batch && st == KW_OK && !s->w->failed; i++) {
+		st = kw_trial_check(s, t->order[i], KW_FILL_DECLARED, t->checked < WHOLE_CHECKS ? 1 : 0.125, err);
+		t->checked++;
+	}
+	return st;
+}
+
+static enum kw_status base_turn(struct turns *t, int b, double *ns, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	struct kw_play_result r = { .buffer = -1 };
+	enum kw_status st = s->w->j->dev->ops->run(t->base_player[b], t->order, t->batch, 120000, &r, err);
+
+	if (st == KW_OK && r.end != KW_PLAY_DONE)
+		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",
+			     s->w->baselines->item[b].name, s->w->t->name, s->c->label, (int)r.end, r.signal);
+	*ns = per_call(&r, s->fixed_ns, t->batch);
+	s->w->v->run_ns += r.wall_ns;
+	t->base[b].spent_ns += r.wall_ns;
+	kw_trial_release(&r);
+	return st;
+}
+
+static bool base_wanted(const struct turns *t, int b, int64_t spent_ns)
+{
+	if (!t->base_player[b] || t->base[b].n >= MAX_SAMPLES)
+		return false;
+	if (t->base[b].n == 0)
+		return true;
+	if (t->base[b].n < 3)
+		return t->base[b].ns[0] < 2e9; /* a very slow one is measured once */
+	return (double)t->base[b].spent_ns < BASELINE_SHARE * (double)spent_ns;
+}
+
+static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct kw_error *err)
+{
+	double ns = 0, base_ns;
+	bool base_first = index % 2 == 1; /* A B, B A, A B, ... */
+	int did[2] = { 0, 0 };
+	double got[2] = { 0, 0 };
+	enum kw_status st = prepare(t, err);
+
+	for (int half = 0; half < 2 && st == KW_OK && !t->s->w->failed; half++) {
+		if ((half == 0) != base_first) {
+			st = my_turn(t, &ns, err);
+			continue;
+		}
+		for (int b = 0; b < 2 && st == KW_OK; b++) {
+			if (!base_wanted(t, b, spent_ns))
+				continue;
+			st = base_turn(t, b, &base_ns, err);
+			got[b] = base_ns;
+			did[b] = 1;
+		}
+	}
+	if (st != KW_OK || t->s->w->failed)
+		return st;
+	t->mine.ns[t->mine.n++] = ns;
+	for (int b = 0; b < 2; b++)
+		if (did[b]) {
+			t->pair_mine[b][t->base[b].n] = ns;
+			t->base[b].ns[t->base[b].n++] = got[b];
+		}
+	return st;
+}
+
+static void keep_times(struct work *w, struct kw_times *out, const struct series *x, const char *method, bool cold,
+		       double target)
+{
+	kw_times_from_samples(x->ns, x->n, out);
+	out->samples_ns = kw_arena_copy(w->a, x->ns, x->n * sizeof x->ns[0]);
+	out->sample_count = out->samples_ns ? x->n : 0;
+	out->method = method;
+	out->cold = cold;
+	out->ci_reached = out->median_ns > 0 && (out->ci_high_ns - out->ci_low_ns) / 2 <= target * out->median_ns;
+}
+
+static void keep_results(struct turns *t, const char *method, bool cold)
+{
+	struct stage *s = t->s;
+	struct work *w = s->w;
+	struct kw_case_result *r = s->result;
+	int count = 0;
+
+	keep_times(w, &r->times, &t->mine, method, cold, w->o.ci_target);
+	r->has_times = true;
+	r->baselines = kw_arena_calloc(w->a, 2, sizeof *r->baselines);
+	for (int b = 0; b < 2 && r->baselines; b++) {
+		struct kw_baseline_time *bt = &r->baselines[count];
+
+		if (t->base[b].n == 0)
+			continue;
+		bt->name = w->baselines->item[b].name;
+		keep_times(w, &bt->times, &t->base[b], method, cold, w->o.ci_target);
+		kw_ratio_interval(t->base[b].ns, t->pair_mine[b], t->base[b].n, &bt->speedup, &bt->speedup_low,
+				  &bt->speedup_high);
+		count++;
+	}
+	r->baseline_count = (size_t)count;
+}
+
+/* Share of speed of light: the time that measured ceilings allow for the same work, over the time taken. */
+static enum kw_status speed_of_light(struct stage *s, struct kw_error *err)
+{
+	struct kw_case_result *r = s->result;
+	struct kw_device *dev = s->w->j->dev;
+	double bytes = s->cost.bytes_read + s->cost.bytes_written, memory_ns = 0, compute_ns = 0;
+	enum kw_ceiling_kind kind = s->cost.bytes_written < 0.1 * bytes	 ? KW_CEILING_READ
+				    : s->cost.bytes_read < 0.1 * bytes ? KW_CEILING_WRITE
+								       : KW_CEILING_COPY;
+	struct kw_ceiling m = { 0 }, f = { 0 };
+	bool f64 = s->w->t->outputs[0].dtype == KW_F64, measure = s->w->o.effort != KW_EFFORT_SCREEN;
+	enum kw_status st = KW_OK;
+
+	if (bytes > 0) {
+		st = dev->ops->ceiling(dev, kind, (int64_t)bytes, measure, &m, err);
+		if (st == KW_OK && m.per_s > 0)
+			memory_ns = bytes / m.per_s * 1e9;
+	}
+	if ((st == KW_OK || st == KW_NO) && s->cost.flops > 0) {
+		st = dev->ops->ceiling(dev, f64 ? KW_CEILING_FLOPS_F64 : KW_CEILING_FLOPS_F32, 0, measure, &f, err);
+		if (st == KW_OK && f.per_s > 0)
+			compute_ns = s->cost.flops / f.per_s * 1e9;
+	}
+	if (st == KW_NO && err)
+		kw_error_reset(err);
+	if (st != KW_OK && st != KW_NO)
+		return st;
+	r->bytes = bytes;
+	r->flops = s->cost.flops;
+	r->ceiling_bytes_per_s = m.per_s;
+	r->ceiling_flops_per_s = f.per_s;
+	if (memory_ns > 0 || compute_ns > 0)
+		r->sol = fmax(memory_ns, compute_ns) / r->times.median_ns;
+	r->sol_bound = compute_ns > memory_ns ? "compute" : m.in_cache ? "cache" : "memory";
+	/* On a CPU only the absurd is a verdict: beyond the caches, in less than half the time that memory allows. */
+	if (r->sol > 2 && memory_ns > compute_ns && !m.in_cache && r->times.cold) {
+		char text[300];
+
+		snprintf(text, sizeof text, "%.3g ms is less than half of the %.3g ms that this machine's memory needs for its bytes",
+			 r->times.median_ns / 1e6, memory_ns / 1e6);
+		kw_fail_verdict(s->w, s->c->label, KW_S_IMPOSSIBLE, text, "measured against a copy of the same size");
+	}
+	return KW_OK;
+}
+
+static bool enough(const struct turns *t, int64_t spent_ns)
+{
+	const struct kw_judge_opts *o = &t->s->w->o;
+	size_t least = o->effort == KW_EFFORT_SCREEN ? 3 : 8;
+	struct kw_times now;
+
+	if (t->mine.n == MAX_SAMPLES)
+		return true;
+	if (spent_ns > o->time_limit_ns && t->mine.n >= 3 && t->checked >= o->trials)
+		return true;
+	if (t->mine.n < least || t->checked < o->trials)
+		return false;
+	for (int b = 0; b < 2; b++)
+		if (t->base_player[b] && t->base[b].n < 3 && t->base[b].ns[0] < 2e9)
+			return false;
+	kw_times_from_samples(t->mine.ns, t->mine.n, &now);
+	/* A screening round ends as soon as it is clear that this point does not lead. */
+	if (o->effort == KW_EFFORT_SCREEN && o->best_ns > 0 && now.ci_low_ns > 2 * o->best_ns)
+		return true;
+	return (now.ci_high_ns - now.ci_low_ns) / 2 <= o->ci_target * now.median_ns;
+}
+
+/* One untimed call each, so that first-touch costs are behind us; it also says how long a call is. */
+static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
+{
+	enum kw_status st;
+
+	t->batch = 1;
+	if ((st = prepare(t, err)) == KW_OK)
+		st = my_turn(t, ns, err);
+	for (int b = 0; b < 2 && st == KW_OK && !t->s->w->failed; b++) {
+		double base_ns;
+
+		if (!t->base_player[b])
+			continue;
+		st = base_turn(t, b, &base_ns, err);
+		if (st == KW_OK && base_ns >= 1e9) { /* long enough that the first call counts */
+			t->pair_mine[b][0] = *ns;
+			t->base[b].ns[t->base[b].n++] = base_ns;
+		}
+	}
+	return st;
+}
+
+static enum kw_status players(struct turns *t, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	enum kw_status st = kw_trial_fresh(s, err);
+
+	for (int b = 0; s->w->baselines && b < s->w->baselines->count && st == KW_OK && !s->w->failed; b++)
+		st = kw_baseline_player(s, &s->w->baselines->item[b], &t->base_player[b], err);
+	return st;
+}
+
+enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
+{
+	struct turns *t = kw_calloc(1, sizeof *t);
+	int64_t begin = kw_now_ns();
+	double ns = 0;
+	enum kw_status st;
+
+	if (!t)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	t->s = s;
+	st = players(t, err);
+	if (st == KW_OK && !s->w->failed)
+		st = warm_up(t, &ns, err);
+	t->batch = ns > LONG_CALL_NS ? 1 : s->slots;
+	for (int i = 0; st == KW_OK && !s->w->failed && !enough(t, kw_now_ns() - begin); i++) {
+		if (kw_interrupted())
+			st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+		else
+			st = turn(t, i, kw_now_ns() - begin, err);
+	}
+	if (st == KW_OK && !s->w->failed) {
+		double llc = (double)s->w->j->dev->hardware.last_level_cache_bytes;
+
+		keep_results(t, t->batch == 1 ? "single" : "batch-minus-empty", s->footprint_bytes * s->slots >= 3 * llc);
+		st = speed_of_light(s, err);
+	}
+	for (int b = 0; b < 2; b++)
+		if (t->base_player[b])
+			s->w->j->dev->ops->player_stop(t->base_player[b]);
+	kw_free(t);
+	return st;
+}

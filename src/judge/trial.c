@@ -1,0 +1,243 @@
+/* One checked call: run it in the player, and say what came of it. */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOAD_TIMEOUT_MS 10000
+#define LINGER_NS 1000000
+
+void kw_trial_release(struct kw_play_result *r)
+{
+	kw_free(r->slot_ns);
+	r->slot_ns = NULL;
+}
+
+int kw_stage_timeout_ms(const struct stage *s)
+{
+	return s->w->o.call_timeout_ms > 0 ? s->w->o.call_timeout_ms : 10000;
+}
+
+/* ---- faults of a call ------------------------------------------------------------------------- */
+
+static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_play_result *r, char *text, size_t n)
+{
+	const struct kw_buffer_spec *b = r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? &s->spec[r->buffer] : NULL;
+
+	if (b && (r->signal == SIGSEGV || r->signal == SIGBUS)) {
+		size_t unit = r->buffer < s->tensors ? kw_dtype_bytes((enum kw_dtype)s->view[r->buffer].dtype) : 1;
+		int64_t index = r->offset_bytes >= 0 ? r->offset_bytes / (int64_t)unit
+						     : -((-r->offset_bytes + (int64_t)unit - 1) / (int64_t)unit);
+		int64_t count = (int64_t)(b->bytes / unit);
+
+		if (r->offset_bytes >= 0 && r->offset_bytes < (int64_t)b->bytes) {
+			snprintf(text, n, "it wrote to element %lld of input %s, which is read-only", (long long)index, b->name);
+			return b->read_only ? KW_S_INPUT_MODIFIED : KW_S_ILLEGAL_ACCESS;
+		}
+		snprintf(text, n, "it %s element %lld of %s, which has elements 0 to %lld", r->write ? "wrote" : "touched",
+			 (long long)index, b->name, (long long)count - 1);
+		return KW_S_OUT_OF_BOUNDS;
+	}
+	if (r->signal == SIGSEGV || r->signal == SIGBUS) {
+		for (int i = 0; i < s->tensors && r->address == 0; i++)
+			if (s->spec[i].misalign_bytes) {
+				snprintf(text, n, "an aligned access to %s, which is only aligned to its element size in this case; "
+					 "use unaligned loads or `require %s.align >= 32`", s->spec[i].name, s->spec[i].name);
+				return KW_S_MISALIGNED;
+			}
+		snprintf(text, n, "it %s address 0x%llx, which is in none of its buffers", r->write ? "wrote to" : "touched",
+			 (unsigned long long)r->address);
+		return KW_S_ILLEGAL_ACCESS;
+	}
+	snprintf(text, n, "it was ended by signal %d (%s)%s", r->signal, strsignal(r->signal),
+		 r->signal == SIGFPE ? ": integer division by zero" : "");
+	return KW_S_CRASH;
+}
+
+void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill)
+{
+	char text[400] = "", evidence[700];
+	enum kw_subclass sub = KW_S_CRASH;
+
+	switch (r->end) {
+	case KW_PLAY_DONE:
+		return;
+	case KW_PLAY_SIGNAL:
+		sub = fault_of_signal(s, r, text, sizeof text);
+		break;
+	case KW_PLAY_EXIT:
+		snprintf(text, sizeof text, "it ended its process with exit code %d instead of returning", r->exit_code);
+		sub = KW_S_EXITED;
+		break;
+	case KW_PLAY_TIMEOUT:
+		snprintf(text, sizeof text, "it did not return within %d ms", kw_stage_timeout_ms(s));
+		sub = KW_S_TIMEOUT;
+		break;
+	case KW_PLAY_NO_ENTRY:
+		snprintf(text, sizeof text, "%s", r->detail[0] ? r->detail : "the kernel name is not in the artefact");
+		sub = KW_S_ENTRY;
+		break;
+	case KW_PLAY_LOAD_FAILED:
+		snprintf(text, sizeof text, "it could not be loaded: %s", r->detail);
+		sub = KW_S_CONFIGURATION;
+		break;
+	case KW_PLAY_FORGED:
+		snprintf(text, sizeof text, "it sent messages of its own on the judge's channel");
+		sub = KW_S_FORGED;
+		break;
+	case KW_PLAY_NO_MEMORY:
+		snprintf(text, sizeof text, "it asked for more memory than it may have");
+		sub = KW_S_OUT_OF_MEMORY;
+		break;
+	}
+	if (r->blocked_syscall) {
+		snprintf(text, sizeof text, "it asked the system for what a kernel never needs: %s",
+			 r->detail[0] ? r->detail : "a refused system call");
+		sub = KW_S_SANDBOX;
+	}
+	snprintf(evidence, sizeof evidence, "case: %s\ninputs: %s\nbuffer: %s, offset %lld bytes, address 0x%llx\n%s%s",
+		 s->c->label, kw_fill_name(fill),
+		 r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? s->spec[r->buffer].name : "none",
+		 (long long)r->offset_bytes, (unsigned long long)r->address, r->detail, r->detail[0] ? "\n" : "");
+	kw_fail_verdict(s->w, s->c->label, sub, text, evidence);
+}
+
+/* ---- players ---------------------------------------------------------------------------------- */
+
+enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err)
+{
+	const struct kw_device_ops *ops = s->w->j->dev->ops;
+	struct kw_player_opts o = { .threads = s->w->o.threads };
+	enum kw_status st = ops->player_start(s->session, &o, &s->player, err);
+
+	if (st != KW_OK)
+		return st;
+	if (s->c->perf) {
+		/* The fixed cost of a batch, before any code of the candidate is there to lower it. */
+		s->fixed_ns = INT64_MAX;
+		for (int i = 0; i < 7; i++) {
+			st = ops->run(s->player, NULL, 0, 1000, r, err);
+			kw_trial_release(r);
+			if (st != KW_OK)
+				return st;
+			if (r->wall_ns < s->fixed_ns)
+				s->fixed_ns = r->wall_ns;
+		}
+	}
+	if (!s->w->v->sandbox_layers)
+		s->w->v->sandbox_layers = kw_arena_strdup(s->w->a, kw_player_layers(s->player));
+	return ops->load(s->player, s->code, &s->plan, LOAD_TIMEOUT_MS, r, err);
+}
+
+/* A new process, so that nothing of earlier calls is left. */
+enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err)
+{
+	struct kw_play_result r = { .buffer = -1 };
+	enum kw_status st;
+
+	if (s->player)
+		s->w->j->dev->ops->player_stop(s->player);
+	s->player = NULL;
+	st = kw_stage_player(s, &r, err);
+	if (st == KW_OK && r.end != KW_PLAY_DONE)
+		kw_trial_fault(s, &r, KW_FILL_DECLARED);
+	kw_trial_release(&r);
+	return st;
+}
+
+/* ---- a call and its check --------------------------------------------------------------------- */
+
+static bool canaries(struct stage *s, int slot, enum kw_fill fill)
+{
+	for (size_t b = 0; b < s->spec_count; b++) {
+		int64_t offset = 0;
+		char text[200], evidence[300];
+
+		if (kw_session_canary_ok(s->session, slot, (int)b, &offset))
+			continue;
+		snprintf(text, sizeof text, "it wrote %lld bytes %s %s", (long long)(offset < 0 ? -offset : offset - (int64_t)s->spec[b].bytes),
+			 offset < 0 ? "before the start of" : "past the end of", s->spec[b].name);
+		snprintf(evidence, sizeof evidence, "case: %s\ninputs: %s\nbuffer: %s of %zu bytes, byte offset %lld", s->c->label,
+			 kw_fill_name(fill), s->spec[b].name, s->spec[b].bytes, (long long)offset);
+		kw_fail_verdict(s->w, s->c->label, KW_S_OUT_OF_BOUNDS, text, evidence);
+		return false;
+	}
+	return true;
+}
+
+static void keep_worst(struct stage *s, int output, const struct kw_compare_stats *st)
+{
+	struct kw_case_result *r = s->result;
+
+	if (!r || (r->trials > 0 && st->worst_ratio <= r->worst.worst_ratio && r->worst_output))
+		return;
+	r->worst = *st;
+	r->worst_output = s->w->t->outputs[output].name;
+	r->error_ratio = st->worst_ratio;
+}
+
+enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err)
+{
+	bool usable;
+	enum kw_status st = kw_stage_reference(s, slot, fill, &usable, err);
+
+	if (st != KW_OK || !usable || !canaries(s, slot, fill))
+		return st;
+	for (int o = 0; o < s->outputs && st == KW_OK && !s->w->failed; o++) {
+		struct kw_compare_stats stats;
+
+		st = kw_stage_compare(s, slot, fill, share, o, &stats, err);
+		if (st != KW_OK)
+			break;
+		if (fill == KW_FILL_DECLARED || !kw_compare_right(&stats) || stats.unwritten)
+			keep_worst(s, o, &stats);
+		if (!kw_compare_right(&stats) || stats.unwritten > 0)
+			st = kw_forensics(s, slot, fill, o, &stats, err);
+		else if (fill == KW_FILL_DECLARED)
+			kw_memo_keep(s, o, err);
+	}
+	if (s->result && !s->w->failed)
+		s->result->trials++;
+	return st;
+}
+
+/* After a right answer: let the process run on for a moment with no call. A kernel leaves nothing running. */
+static void linger(struct stage *s, int slot)
+{
+	uint64_t before = kw_stage_output_hash(s, slot);
+	int64_t busy = kw_player_linger(s->player, LINGER_NS);
+
+	if (kw_stage_output_hash(s, slot) != before)
+		kw_fail_verdict(s->w, s->c->label, KW_S_LATE_WRITE, "the output changed after the call had returned",
+				"the outputs' hash differs one millisecond after the call");
+	else if (busy > LINGER_NS / 2 && kw_player_linger(s->player, 2 * LINGER_NS) > LINGER_NS)
+		kw_fail_verdict(s->w, s->c->label, KW_S_BACKGROUND,
+				"it goes on computing between calls, when no clock runs",
+				"CPU time was used in a pause without a call, twice");
+}
+
+enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool do_linger, int64_t *wall_ns,
+			    struct kw_error *err)
+{
+	struct kw_play_result r = { .buffer = -1 };
+	enum kw_status st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &r, err);
+
+	if (st != KW_OK)
+		return st;
+	s->w->v->run_ns += r.wall_ns;
+	if (wall_ns)
+		*wall_ns = r.wall_ns;
+	if (r.end != KW_PLAY_DONE)
+		kw_trial_fault(s, &r, fill);
+	kw_trial_release(&r);
+	if (!s->w->failed)
+		st = kw_trial_check(s, slot, fill, share, err);
+	if (st == KW_OK && !s->w->failed && do_linger)
+		linger(s, slot);
+	return st;
+}
