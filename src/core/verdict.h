@@ -79,6 +79,9 @@ const char *kw_verdict_meaning(enum kw_verdict_class v);
 const char *kw_subclass_name(enum kw_subclass s);
 const char *kw_subclass_meaning(enum kw_subclass s);
 enum kw_verdict_class kw_subclass_class(enum kw_subclass s);
+/* Names back; false when unknown. Some names ("timeout") belong to several classes; "" is NONE. */
+bool kw_verdict_parse(const char *name, enum kw_verdict_class *out);
+bool kw_subclass_parse(enum kw_verdict_class cls, const char *name, enum kw_subclass *out);
 
 /* Comparison of one output in one trial: f64 statistics (design 6.8). */
 struct kw_compare_stats {
@@ -158,10 +161,15 @@ struct kw_verdict {
 void kw_verdict_init(struct kw_verdict *v);
 void kw_verdict_release(struct kw_verdict *v);
 
-/* The JSON of design 14 (`eval --json`) and of records; kw_verdict_from_json reads its own output. */
+/* The baseline that a speedup is given against: the fastest one, or NULL. */
+const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result *c);
+
+/* The JSON of design 14 (`eval --json`) and of records, docs/verdicts.md; NULL when out of memory.
+ * kw_verdict_from_json reads its own output into an initialised verdict. */
 json_t *kw_verdict_to_json(const struct kw_verdict *v);
 enum kw_status kw_verdict_from_json(struct kw_verdict *v, const json_t *j, struct kw_error *err);
-/* A verdict as a portable record: adds prev_sha and its own "sha256" over the canonical text. */
+/* A verdict as a portable record: adds "prev_sha", and "sha256" over the canonical text of all the rest.
+ * NULL when out of memory. */
 json_t *kw_verdict_record(const struct kw_verdict *v, const char *prev_sha);
 
 #endif
