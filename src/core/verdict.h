@@ -94,6 +94,9 @@ struct kw_compare_stats {
 	int worst_rank;
 	double worst_got, worst_want;
 	double worst_ratio;                   /* error over tolerance; > 1 is a mismatch */
+	/* Sums while comparing; kw_compare_finish makes the figures above of them. */
+	double sum_got2, sum_want2, sum_diff2, sum_diff_want;
+	double out_tiny;                      /* smallest normal number of the output's type */
 };
 
 /* Times of one case. All ns per call; samples kept for the record. */
