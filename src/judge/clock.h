@@ -4,7 +4,9 @@
 
 #include "core/verdict.h"
 
-/* Median and a 95% bootstrap interval of it (2,000 resamples by a fixed generator: same samples, same answer). */
+/* Median and a 95% bootstrap interval of it (Efron 1979; up to 2,000 resamples by a fixed generator: same samples, same
+ * answer). Fills the figures and sample_count; samples_ns, method, cold and ci_reached stay the caller's. Takes under a
+ * millisecond for 100 samples. Out of memory: the interval is the whole range. */
 void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *out);
 /* Ratio of medians a/b with its interval, paired by turn (ABBA): samples i of both come from the same turn. */
 void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high);

@@ -20,17 +20,30 @@ struct kw_tolerance {
 	double sqrt_r;
 	bool exact;
 };
+/* The derived tolerance of a trial. acc: type that a plain kernel accumulates in (f32 unless the task says more or less).
+ * plain_error: A above; want_rms: root mean square of the expected values of the sample. Integers: exact. */
+void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
+			 double plain_error, double want_rms);
 double kw_tolerance_at(const struct kw_tolerance *t, double want);
+/* `mismatched` counts every element that is not right; those with NaN or Inf in the wrong place and those that still hold
+ * poison are counted in nan_mismatched and unwritten too. An output of nothing but zeros is never right while the
+ * expected values are not tiny, whatever the tolerance (case E02). */
 /* Adds a chunk: n values at flat row-major indices first..first+n of a contiguous part of the output. got is in
  * the output's dtype. poison_seed: to count unwritten ones. Not thread-safe: one stats per thread, then merge. */
 void kw_compare_init(struct kw_compare_stats *s);
 void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, const void *got, const double *want,
 		      size_t n, const struct kw_shape *shape, int64_t first, uint64_t poison_seed);
+/* Index outputs (argmax, top-k): an index is right when it equals the expected one or when the value that it selects in
+ * `values` along `axis` equals the one that the expected index selects; along an axis that the output keeps (top-k), no
+ * index twice. got: the whole output, contiguous, `out`; elements first..first+n are added. */
+void kw_compare_indices(struct kw_compare_stats *s, const struct kw_view *values, int axis, enum kw_dtype out,
+			const void *got, const double *want, size_t n, const struct kw_shape *shape, int64_t first,
+			uint64_t poison_seed);
 void kw_compare_merge(struct kw_compare_stats *into, const struct kw_compare_stats *from);
 void kw_compare_finish(struct kw_compare_stats *s);   /* norms and ratios */
 bool kw_compare_right(const struct kw_compare_stats *s);
 /* Reads what the numbers look like: NAN, UNWRITTEN, PRECISION (all errors small and relative, as rounding to a
- * narrower type makes them) or MISMATCH. */
+ * narrower type makes them: many, small against the norm, not one-sided) or MISMATCH. */
 enum kw_subclass kw_compare_classify(const struct kw_compare_stats *s, const struct kw_tolerance *t);
 
 #endif

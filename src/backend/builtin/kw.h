@@ -41,8 +41,8 @@ KW_FN float kw_f32_bits(uint32_t u) { float f; memcpy(&f, &u, sizeof(f)); return
 KW_FN uint64_t kw_bits_f64(double d) { uint64_t u; memcpy(&u, &d, sizeof(u)); return u; }
 KW_FN double kw_f64_bits(uint64_t u) { double d; memcpy(&d, &u, sizeof(d)); return d; }
 
-/* a x b + c; one rounding where the machine has it. */
-#ifdef __FMA__
+/* a x b + c; one rounding where the machine has it. (KW_NO_FMA: the same values on every machine.) */
+#if defined(__FMA__) && !defined(KW_NO_FMA)
 KW_FN float kw_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 KW_FN double kw_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
@@ -376,7 +376,7 @@ KW_FN float kw_quarter_(float x, int32_t *quadrant)
 	float n = __builtin_rintf(x * 0.636619772f);
 
 	*quadrant = (int32_t)n;
-#ifdef __FMA__
+#if defined(__FMA__) && !defined(KW_NO_FMA)
 	float r = kw_fmaf(n, -1.57079637f, x);
 
 	r = kw_fmaf(n, 4.37113883e-8f, r);

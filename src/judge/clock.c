@@ -1,0 +1,178 @@
+#include "judge/clock.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* 2,000 resamples, fewer when there are so many samples that the interval is narrow anyway. */
+enum { RESAMPLES = 2000, FEWEST_RESAMPLES = 200, DRAWS = 1 << 20 };
+
+static int ascending(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* splitmix64 (Steele, Lea and Flood, 2014): a fixed start, so the same samples give the same interval. */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static size_t draw(uint64_t *state, size_t n)
+{
+	return (size_t)(((next_random(state) >> 32) * (uint64_t)n) >> 32);
+}
+
+static size_t resample_count(size_t n)
+{
+	size_t fit = DRAWS / n;
+
+	return fit > RESAMPLES ? RESAMPLES : fit < FEWEST_RESAMPLES ? FEWEST_RESAMPLES : fit;
+}
+
+static double middle(const double *sorted, size_t n)
+{
+	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
+/* The median of a resample, of which counts[k] says how often sorted[k] was drawn. */
+static double counted_median(const double *sorted, const uint32_t *counts, size_t n)
+{
+	size_t seen = 0, k = 0, low = (n - 1) / 2, high = n / 2;
+	double first;
+
+	while (seen + counts[k] <= low)
+		seen += counts[k++];
+	first = sorted[k];
+	while (seen + counts[k] <= high)
+		seen += counts[k++];
+	return 0.5 * (first + sorted[k]);
+}
+
+/* The 2.5% and 97.5% points; sorts. */
+static void percentiles(double *values, size_t n, double *low, double *high)
+{
+	qsort(values, n, sizeof(*values), ascending);
+	*low = values[n / 40];
+	*high = values[n - 1 - n / 40];
+}
+
+static double *sorted_copy(const double *values, size_t n)
+{
+	double *copy = kw_alloc(n * sizeof(*copy));
+
+	if (copy) {
+		memcpy(copy, values, n * sizeof(*copy));
+		qsort(copy, n, sizeof(*copy), ascending);
+	}
+	return copy;
+}
+
+void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *out)
+{
+	size_t rounds = n ? resample_count(n) : 0;
+	double *sorted = n ? sorted_copy(samples_ns, n) : NULL;
+	double *medians = n ? kw_alloc(rounds * sizeof(*medians)) : NULL;
+	uint32_t *counts = n ? kw_alloc(n * sizeof(*counts)) : NULL;
+	uint64_t state = 1;
+
+	out->sample_count = n;
+	out->median_ns = out->min_ns = out->ci_low_ns = out->ci_high_ns = 0;
+	if (!sorted)
+		goto done;
+	out->median_ns = middle(sorted, n);
+	out->min_ns = out->ci_low_ns = sorted[0]; /* all that is known until the interval is there */
+	out->ci_high_ns = sorted[n - 1];
+	if (!medians || !counts)
+		goto done;
+	for (size_t r = 0; r < rounds; r++) {
+		memset(counts, 0, n * sizeof(*counts));
+		for (size_t i = 0; i < n; i++)
+			counts[draw(&state, n)]++;
+		medians[r] = counted_median(sorted, counts, n);
+	}
+	percentiles(medians, rounds, &out->ci_low_ns, &out->ci_high_ns);
+done:
+	kw_free(sorted);
+	kw_free(medians);
+	kw_free(counts);
+}
+
+struct ranked {
+	double value;
+	size_t turn;
+};
+
+static int by_value(const void *pa, const void *pb)
+{
+	const struct ranked *a = pa, *b = pb;
+
+	if (a->value != b->value)
+		return a->value > b->value ? 1 : -1;
+	return (a->turn > b->turn) - (a->turn < b->turn);
+}
+
+/* Sorts one side and notes where each turn's sample went. */
+static void rank_side(const double *v, size_t n, struct ranked *scratch, double *sorted, size_t *rank)
+{
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = (struct ranked){ v[i], i };
+	qsort(scratch, n, sizeof(*scratch), by_value);
+	for (size_t k = 0; k < n; k++) {
+		sorted[k] = scratch[k].value;
+		rank[scratch[k].turn] = k;
+	}
+}
+
+static double safe_ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high)
+{
+	size_t rounds = n ? resample_count(n) : 0;
+	struct ranked *scratch = n ? kw_alloc(n * sizeof(*scratch)) : NULL;
+	double *sorted = n ? kw_alloc(2 * n * sizeof(*sorted)) : NULL;
+	size_t *rank = n ? kw_alloc(2 * n * sizeof(*rank)) : NULL;
+	uint32_t *counts = n ? kw_alloc(2 * n * sizeof(*counts)) : NULL;
+	double *ratios = n ? kw_alloc(rounds * sizeof(*ratios)) : NULL;
+	uint64_t state = 2;
+
+	*ratio = *low = *high = 0;
+	if (!scratch || !sorted || !rank || !counts || !ratios)
+		goto done;
+	rank_side(a, n, scratch, sorted, rank);
+	rank_side(b, n, scratch, sorted + n, rank + n);
+	*ratio = safe_ratio(middle(sorted, n), middle(sorted + n, n));
+	for (size_t r = 0; r < rounds; r++) {
+		memset(counts, 0, 2 * n * sizeof(*counts));
+		for (size_t i = 0; i < n; i++) {
+			size_t turn = draw(&state, n);
+
+			counts[rank[turn]]++;
+			counts[n + rank[n + turn]]++;
+		}
+		ratios[r] = safe_ratio(counted_median(sorted, counts, n),
+				       counted_median(sorted + n, counts + n, n));
+	}
+	percentiles(ratios, rounds, low, high);
+done:
+	kw_free(scratch);
+	kw_free(sorted);
+	kw_free(rank);
+	kw_free(counts);
+	kw_free(ratios);
+}
+
+bool kw_times_differ(const struct kw_times *a, const struct kw_times *b)
+{
+	return a->ci_high_ns < b->ci_low_ns || b->ci_high_ns < a->ci_low_ns;
+}
