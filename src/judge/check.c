@@ -40,77 +40,34 @@ static double load(const struct check *k, int64_t flat)
 	return kw_dtype_load(k->decl->dtype, k->got + (size_t)flat * k->bytes);
 }
 
-/* Value of the input that an index output points into, at this output position with index g on the axis. */
-static bool selected_value(const struct check *k, const int64_t *pos, int64_t g, double *value)
+/* The input that an index output points into, on this slot; NULL when the output is compared as plain numbers. */
+static const struct kw_view *selected(const struct check *k, struct kw_view *out)
 {
 	const struct stage *s = k->s;
-	int64_t at[KW_MAX_RANK], offset = 0;
-	const struct kw_view *v = NULL;
-	int input = 0, axis, n = 0;
 
-	for (; input < s->inputs; input++)
-		if (strcmp(s->w->t->inputs[input].name, k->decl->indexes) == 0) {
-			v = &s->view[input];
-			break;
+	for (int i = 0; i < s->inputs && k->decl->compare == KW_COMPARE_INDICES && k->decl->indexes; i++)
+		if (strcmp(s->w->t->inputs[i].name, k->decl->indexes) == 0) {
+			*out = s->view[i];
+			out->base = kw_session_ptr(s->session, k->slot, i);
+			return out;
 		}
-	if (!v)
-		return false;
-	axis = (int)k->decl->indexes_axis + (k->decl->indexes_axis < 0 ? v->shape.rank : 0);
-	if (axis < 0 || axis >= v->shape.rank || g < 0 || g >= v->shape.dim[axis])
-		return false;
-	for (int d = 0; d < v->shape.rank; d++) {
-		/* keepdims and top-k keep the axis in the output; argmax without keepdims drops it */
-		if (d == axis) {
-			at[d] = g;
-			n += k->shape->rank == v->shape.rank;
-		} else {
-			at[d] = pos[n++];
-		}
-		offset += at[d] * v->stride[d];
-	}
-	*value = kw_dtype_load((enum kw_dtype)v->dtype, (const char *)kw_session_ptr(s->session, k->slot, input) +
-			       (size_t)offset * kw_dtype_bytes((enum kw_dtype)v->dtype));
-	return true;
+	return NULL;
 }
 
-/* The same index twice in one row of a top-k is wrong, whatever it selects. */
-static bool repeated(const struct check *k, const int64_t *pos, int64_t flat)
+static void compare_run(const struct check *k, double *want, int64_t flat, int64_t n, struct kw_compare_stats *st)
 {
-	int rank = k->shape->rank, axis = (int)k->decl->indexes_axis;
-	int64_t stride[KW_MAX_RANK], first;
-	double mine = load(k, flat);
+	struct kw_view values;
 
-	axis += axis < 0 ? rank : 0;
-	if (axis < 0 || axis >= rank)
-		return false;
-	kw_shape_contiguous(k->shape, stride);
-	first = flat - pos[axis] * stride[axis];
-	for (int64_t i = 0; i < k->shape->dim[axis]; i++)
-		if (i != pos[axis] && load(k, first + i * stride[axis]) == mine)
-			return true;
-	return false;
-}
-
-/* Two accommodations: indices of equal values are equal, and under a special fill a NaN of the reference asks for nothing. */
-static void soften(const struct check *k, double *want, int64_t flat, int64_t n)
-{
-	if (k->decl->compare == KW_COMPARE_INDICES && k->decl->indexes) {
-		for (int64_t i = 0; i < n; i++) {
-			double got = load(k, flat + i), a, b;
-			int64_t pos[KW_MAX_RANK];
-
-			if (got == want[i])
-				continue;
-			kw_shape_unravel(k->shape, flat + i, pos);
-			if (selected_value(k, pos, (int64_t)got, &a) && selected_value(k, pos, (int64_t)want[i], &b) &&
-			    (a == b || (isnan(a) && isnan(b))) && !repeated(k, pos, flat + i))
-				want[i] = got;
-		}
-	}
-	if (k->fill != KW_FILL_DECLARED)
-		for (int64_t i = 0; i < n; i++)
-			if (isnan(want[i]))
-				want[i] = load(k, flat + i);
+	/* Under a special fill a NaN of the reference asks for nothing. */
+	for (int64_t i = 0; i < n && k->fill != KW_FILL_DECLARED; i++)
+		if (isnan(want[i]))
+			want[i] = load(k, flat + i);
+	if (selected(k, &values))
+		kw_compare_indices(st, &values, (int)k->decl->indexes_axis, k->decl->dtype, k->got, want, (size_t)n, k->shape,
+				   flat, k->s->poison_seed);
+	else
+		kw_compare_chunk(st, &k->s->tol[k->output], k->got + (size_t)flat * k->bytes, want, (size_t)n, k->shape, flat,
+				 k->s->poison_seed);
 }
 
 static void compare_box(struct check *k, const int64_t *start, const int64_t *count, double *want,
@@ -131,9 +88,7 @@ static void compare_box(struct check *k, const int64_t *start, const int64_t *co
 
 		for (int d = 0; d < k->shape->rank; d++)
 			flat += (start[d] + (d < outer ? at[d] : 0)) * stride[d];
-		soften(k, want + done, flat, run);
-		kw_compare_chunk(st, &k->s->tol[k->output], k->got + (size_t)flat * k->bytes, want + done, (size_t)run,
-				 k->shape, flat, k->s->poison_seed);
+		compare_run(k, want + done, flat, run, st);
 		done += run;
 		for (int d = outer - 1; d >= 0; d--) {
 			if (++at[d] < count[d])

@@ -199,15 +199,14 @@ uint64_t kw_stage_output_hash(struct stage *s, int slot)
 
 #define REFERENCE_SAMPLE 16384  /* elements a box; up to 4 boxes an output */
 
-static double accumulator_ulp(const struct kw_task *t, enum kw_dtype out)
+/* What a kernel may accumulate in. TF32 keeps as many bits as f16. */
+static enum kw_dtype accumulator(const struct kw_task *t, enum kw_dtype out)
 {
-	double ulp = out == KW_F64 ? 0x1p-52 : 0x1p-23;
-
-	if (t->allow_tf32 || (t->allow_precision & (1u << KW_F16)))
-		ulp = 0x1p-10;
 	if (t->allow_precision & (1u << KW_BF16))
-		ulp = 0x1p-7;
-	return ulp;
+		return KW_BF16;
+	if (t->allow_tf32 || (t->allow_precision & (1u << KW_F16)))
+		return KW_F16;
+	return out == KW_F64 ? KW_F64 : KW_F32;
 }
 
 /* A box of at most `target` elements somewhere in the output; false when the output is empty. */
@@ -294,20 +293,17 @@ static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const 
 	struct kw_tolerance *t = &s->tol[output];
 	double rms = p->n ? sqrt(p->squares / (double)p->n) : 0;
 	/* For f64 outputs the plain kernel works in f64: its error scales with the ratio of the two roundings. */
-	double a = 4 * p->worst * (d->dtype == KW_F64 ? 0x1p-29 : 1);
+	double plain = p->worst * (d->dtype == KW_F64 ? 0x1p-29 : 1);
 
-	if (rms > 0 && a > 0.01 * rms)
-		a = 0.01 * rms;
+	/* With no expected value but zero there is nothing to cap by. */
+	kw_tolerance_derive(t, d->dtype, accumulator(s->w->t, d->dtype), kw_bound_reduction(s->bound, output), plain,
+			    rms > 0 ? rms : HUGE_VAL);
+	t->rel = s->w->t->tol_rel;
+	t->abs = s->w->t->tol_abs;
 	if (fill == KW_FILL_DECLARED)
-		s->declared_abs[output] = a;
-	else if ((fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS) && a < s->declared_abs[output])
-		a = s->declared_abs[output]; /* differences that cancel here need not cancel in another order */
-	*t = (struct kw_tolerance){
-		.abs_part = a, .rel = s->w->t->tol_rel, .abs = s->w->t->tol_abs, .out = d->dtype,
-		.acc_ulp_rel = accumulator_ulp(s->w->t, d->dtype),
-		.sqrt_r = sqrt((double)kw_bound_reduction(s->bound, output)),
-		.exact = !kw_dtype_is_float(d->dtype),
-	};
+		s->declared_abs[output] = t->abs_part;
+	else if ((fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS) && t->abs_part < s->declared_abs[output])
+		t->abs_part = s->declared_abs[output]; /* differences that cancel here need not cancel in another order */
 }
 
 enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
