@@ -135,11 +135,19 @@ static void warm_llvm_openmp(void)
 	static const char *const first_use[] = { "omp_get_max_threads", "omp_get_num_procs" };
 	void *library = dlopen("libomp.so.5", RTLD_NOW | RTLD_LOCAL);
 	char name[64];
+	int probe;
 
 	if (!library)
 		return;
 	if (me.start.mount_ns)
 		kw_sandbox_private_shm();
+	/* It would abort where it cannot make a file there. */
+	snprintf(name, sizeof(name), "/kwright-%d-%u", (int)getpid(), (unsigned)getuid());
+	probe = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (probe < 0)
+		return;
+	close(probe);
+	shm_unlink(name);
 	for (size_t i = 0; i < 2; i++) {
 		int (*function)(void);
 
@@ -196,7 +204,7 @@ static const char *path_of(const ucontext_t *u, int call)
 #if defined(__x86_64__)
 	if (call == SYS_openat)
 		return (const char *)u->uc_mcontext.gregs[REG_RSI];
-	if (call == SYS_open || call == SYS_access || call == SYS_readlink || call == SYS_stat)
+	if (call == SYS_open || call == SYS_access || call == SYS_readlink || call == SYS_stat || call == SYS_unlink)
 		return (const char *)u->uc_mcontext.gregs[REG_RDI];
 	if (call == SYS_newfstatat || call == SYS_faccessat || call == SYS_faccessat2 || call == SYS_readlinkat)
 		return (const char *)u->uc_mcontext.gregs[REG_RSI];
@@ -220,7 +228,8 @@ static void set_result(ucontext_t *u, long value)
 static bool harmless(const char *path)
 {
 	static const char *const known[] = { "/sys/devices/system/", "/sys/fs/cgroup/", "/proc/cpuinfo", "/proc/meminfo",
-					     "/proc/self/cgroup", "/proc/stat", "/sys/kernel/mm/" };
+					     "/proc/self/cgroup", "/proc/stat", "/sys/kernel/mm/",
+					     "/dev/shm/__KMP_REGISTERED_LIB_" /* LLVM's OpenMP at exit */ };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strncmp(path, known[i], strlen(known[i])) == 0)
@@ -444,9 +453,9 @@ void kw_player_main(int argc, char **argv)
 	fcntl(WIRE_CONTROL, F_SETFD, FD_CLOEXEC);
 	unsetenv("LD_LIBRARY_PATH");
 	map_slots();
+	catch_faults();
 	if (!me.start.trusted)
 		preload();
-	catch_faults();
 	if (!me.start.trusted)
 		lock_down(&ready);
 	reply(&ready);

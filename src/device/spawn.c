@@ -1,5 +1,6 @@
 #include "device/spawn.h"
 
+#include "base/clock.h"
 #include "device/device.h"
 #include "device/wire.h"
 
@@ -21,21 +22,27 @@ enum { NAMESPACES = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | C
 struct plan {
 	int control, null, program;
 	bool userns;
-	uid_t uid;
-	char map[48];
+	char uid_map[48], gid_map[48];
 	char env[ENV_MAX][ENV_BYTES];
 	char *envp[ENV_MAX + 1];
 };
 
-/* uid 0 inside, so that execve keeps the capabilities that the empty root needs. */
-static void write_uid_map(const struct plan *p)
+static void write_text(const char *path, const char *text)
 {
-	int fd;
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
+	/* Not granted: the player then lacks the mount layer and says so. */
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		close(fd);
+}
+
+/* Ids 0 inside, so that execve keeps the capabilities that the empty root needs. */
+static void write_id_maps(const struct plan *p)
+{
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else /proc/self belongs to the real root */
-	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0 && write(fd, p->map, strlen(p->map)) < 0)
-		close(fd); /* not granted: the player then has no mount layer and says so */
+	write_text("/proc/self/uid_map", p->uid_map);
+	write_text("/proc/self/setgroups", "deny");
+	write_text("/proc/self/gid_map", p->gid_map);
 }
 
 /* Between clone and exec: only system calls. */
@@ -48,7 +55,7 @@ static _Noreturn void child(const struct plan *p)
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (p->userns)
-		write_uid_map(p);
+		write_id_maps(p);
 	for (int s = 1; s < 65; s++)
 		if (s != SIGKILL && s != SIGSTOP)
 			signal(s, SIG_DFL);
@@ -82,9 +89,9 @@ static void env_add(struct plan *p, int *n, const char *name, const char *value)
 	p->envp[*n] = NULL;
 }
 
-static void make_env(struct plan *p, int threads)
+static void make_env(struct plan *p, bool isolate, int threads)
 {
-	char count[16];
+	char count[16], perturb[48];
 	int n = 0;
 
 	snprintf(count, sizeof(count), "%d", threads);
@@ -92,6 +99,11 @@ static void make_env(struct plan *p, int threads)
 	/* Threads that spin after a parallel region would look like work between calls, and slow the judge down. */
 	env_add(p, &n, "OMP_WAIT_POLICY", "passive");
 	env_add(p, &n, "OMP_DYNAMIC", "false");
+	/* Fresh memory looks like zeros by chance only: a kernel that reads what it never wrote must show, and differently
+	 * in each process. */
+	snprintf(perturb, sizeof(perturb), "glibc.malloc.perturb=%u", 1 + (unsigned)(kw_random_u64() % 254));
+	if (isolate)
+		env_add(p, &n, "GLIBC_TUNABLES", perturb);
 	/* LLVM's OpenMP; nothing here may bind threads to cores. */
 	env_add(p, &n, "KMP_AFFINITY", "disabled");
 	/* This program's own libraries; the player forgets it before anything else. */
@@ -225,8 +237,9 @@ enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw
 	enum kw_status s = KW_OK;
 
 	*out = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
-	make_env(&p, threads);
-	snprintf(p.map, sizeof(p.map), "0 %u 1\n", (unsigned)geteuid());
+	make_env(&p, isolate, threads);
+	snprintf(p.uid_map, sizeof(p.uid_map), "0 %u 1\n", (unsigned)geteuid());
+	snprintf(p.gid_map, sizeof(p.gid_map), "0 %u 1\n", (unsigned)getegid());
 	p.null = above_code(open("/dev/null", O_RDWR | O_CLOEXEC));
 	p.program = above_code(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
 	p.control = above_code(dup(control));
