@@ -35,7 +35,7 @@ K(joins) { pthread_t t; float f = 0; pthread_create(&t, 0, half, &f); pthread_jo
 K(clocks) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); usleep(10); sched_yield(); DO; }
 K(past_end) { DO; V(y)[n] = 1; }
 K(before_start) { V(y)[-1] = 1; DO; }
-K(far) { V(y)[n + 200000] = 1; }
+K(far) { V(y)[n + 60000] = 1; }
 K(reads_past) { y[0] = V(x)[n]; }
 K(writes_input) { V(x)[3] = 1; DO; }
 K(unlocks) { mprotect((void *)((uintptr_t)x & ~4095ul), 4096, PROT_READ | PROT_WRITE); V(x)[3] = 1; DO; }
