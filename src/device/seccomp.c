@@ -63,7 +63,7 @@ static struct scmp_arg_cmp masked(unsigned argument, scmp_datum_t mask, scmp_dat
 static int add_memory(scmp_filter_ctx c)
 {
 	static const int advice[] = { MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE,
-				      MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_COLD };
+				      MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_COLD, MADV_DONTDUMP, MADV_DODUMP };
 	int bad = 0;
 
 	bad |= seccomp_rule_add(c, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, masked(2, PROT_EXEC, 0));

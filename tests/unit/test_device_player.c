@@ -17,6 +17,11 @@
 #include "tap.h"
 #include "temp.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
 enum { N = 1000, SLOTS = 4, TIMEOUT_MS = 20000, SHORT_MS = 300 };
 
 static struct kw_error err;
@@ -272,6 +277,8 @@ static void test_ends(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		is_int(play(cases[i].entry, 0, TIMEOUT_MS), cases[i].end, "%s ends as it should", cases[i].entry);
+		if (r.end != cases[i].end)
+			diag("%s", r.detail);
 		is_int(r.signal, cases[i].signal, "%s: signal", cases[i].entry);
 		is_int(r.exit_code, cases[i].code, "%s: exit code", cases[i].entry);
 	}
@@ -308,7 +315,10 @@ static void test_refused(void)
 static void test_floods(void)
 {
 	play("floods", 0, TIMEOUT_MS);
-	ok(r.end == KW_PLAY_SIGNAL || (r.end == KW_PLAY_DONE && is_twice(0)), "memory has an end");
+	if (SANITIZED) /* its shadow leaves no room for a limit */
+		skip(1, "no limit under a sanitizer");
+	else
+		ok(r.end == KW_PLAY_SIGNAL || (r.end == KW_PLAY_DONE && is_twice(0)), "memory has an end");
 	play("floods_threads", 0, TIMEOUT_MS);
 	ok(r.end != KW_PLAY_DONE || ((float *)kw_session_ptr(session, 0, 1))[0] < 4000.0f, "threads have an end");
 }
