@@ -211,7 +211,7 @@ static int compiler_ruleset(const char *write_dir, const char *const *extra)
 {
 	static const char *const read[] = { "/usr", "/lib", "/lib64", "/lib32", "/bin", "/etc/alternatives",
 					    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/opt",
-					    "/proc/cpuinfo", "/proc/meminfo", "/proc/self", "/sys/devices/system/cpu",
+					    "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
 					    "/dev/urandom", "/dev/zero", "/nix", NULL };
 	int abi = kw_landlock_abi(), fd = abi ? make_ruleset(abi) : -1;
 
