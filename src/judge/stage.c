@@ -97,7 +97,8 @@ static double evaluator_mode_params(const struct kw_task *t, double *values)
 
 enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err)
 {
-	struct kw_session_opts o = { .buffers = s->spec, .slots = slots, .placement = placement };
+	struct kw_session_opts o = { .buffers = s->spec, .tensor_count = (size_t)s->tensors, .slots = slots,
+				     .placement = placement };
 	struct kw_view views[KW_MAX_TENSORS];
 	double *params = kw_arena_calloc(&s->arena, s->w->t->param_count + 1, sizeof *params);
 	enum kw_status st = KW_OK;
