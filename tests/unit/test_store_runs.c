@@ -1,0 +1,200 @@
+/* Runs: owners, counting, the best, results, removal; candidates, verdicts, experience. */
+#include <signal.h>
+
+#include "store/db.h"
+#include "store_help.h"
+#include "tap.h"
+#include "temp.h"
+
+static struct kw_error err;
+static char line[2200];
+static struct kw_arena a;
+static struct kw_store *s;
+
+static const char *error_line(void)
+{
+	return kw_error_line(&err, line, sizeof(line));
+}
+
+static void test_owner(void)
+{
+	int64_t id = new_run(s);
+	int go[2], ready[2];
+	char c = 0;
+	pid_t pid;
+
+	is_int(kw_store_run_claim(s, id, &err), KW_OK, "a second claim by the owner is fine");
+	kw_db_exec(s, NULL, "UPDATE runs SET pid = 0", "");
+	if (pipe(go) != 0 || pipe(ready) != 0)
+		exit(2);
+	pid = fork();
+	if (pid == 0) {
+		struct kw_store *mine;
+		bool good = kw_store_open(kw_store_dir(s), false, &mine, &err) == KW_OK &&
+			    kw_store_run_claim(mine, id, &err) == KW_OK;
+
+		c = good ? 'y' : 'n';
+		if (write(ready[1], &c, 1) == 1)
+			good = read(go[0], &c, 1) == 1;
+		_exit(0);
+	}
+	ok(read(ready[0], &c, 1) == 1 && c == 'y', "another process claims it");
+	is_int(kw_store_run_claim(s, id, &err), KW_ERR_STORE, "we cannot");
+	snprintf(line, sizeof(line), "run %lld is being run by process %d", (long long)id, (int)pid);
+	has_str(err.text, line, "it names the process");
+	is_int(kw_store_run_remove(s, id, &err), KW_ERR_STORE, "nor remove it");
+	is_int(put(s, id, "c", "", "full", 1, &(int64_t){ 0 }, &err), KW_ERR_STORE, "nor add to it");
+	is_int(kw_store_run_end(s, id, KW_RUN_GOAL, NULL, &err), KW_ERR_STORE, "nor end it");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	is_int(kw_store_run_claim(s, id, &err), KW_OK, "a dead owner is taken over");
+	kw_db_exec(s, NULL, "UPDATE runs SET pid_start = pid_start + 1 WHERE id = ?", "i", id);
+	is_int(kw_store_run_claim(s, id, &err), KW_OK, "the number of a dead one, used again");
+	kw_db_exec(s, NULL, "UPDATE runs SET host = 'elsewhere' WHERE id = ?", "i", id);
+	is_int(kw_store_run_claim(s, id, &err), KW_ERR_STORE, "an owner on another host");
+	has_str(error_line(), "of elsewhere", "is named with its host");
+	kw_db_exec(s, NULL, "UPDATE runs SET beat_ms = beat_ms - 700000 WHERE id = ?", "i", id);
+	is_int(kw_store_run_claim(s, id, &err), KW_OK, "and taken over after ten silent minutes");
+	is_int(kw_store_run_claim(s, 999, &err), KW_ERR_NOT_FOUND, "no such run");
+	kw_store_run_end(s, id, KW_RUN_GOAL, NULL, &err);
+}
+
+static void test_counting(void)
+{
+	struct kw_run_row r;
+	struct kw_verdict_row v, *rows;
+	struct kw_round round = { .index = 1, .step = "pattern row_softmax", .evaluations = 3,
+				  .best_ns_after = 20 }, *rounds;
+	struct kw_result_entry entry = { .require = "rows > 3", .candidate_sha = "c1",
+					 .tune = "T=2", .cases = "rows=4" };
+	struct kw_result_list list = { .entries = &entry, .count = 1 }, back;
+	int64_t run = new_run(s), ids[5] = { 0 };
+	size_t count;
+	bool found;
+
+	put(s, run, "c1", "T=1", "screen", 15, &ids[0], &err);
+	put(s, run, "c1", "T=2", "screen", 0, &ids[1], &err);
+	put(s, 0, "c9", "", "full", 7, &ids[2], &err); /* a gap in the numbers of this run */
+	put(s, run, "c1", "T=3", "final", 25, &ids[3], &err);
+	put(s, run, "c2", "T=3", "screen", 20, &ids[4], &err);
+	is_int(kw_store_run_get(s, run, &a, &r, &err), KW_OK, "the run");
+	is_int(r.evaluations, 4, "counts its own verdicts, not the highest number");
+	is_int(r.best_verdict_id, ids[3], "the most thorough effort decides the best");
+	ok(r.best_ns > 24.99 && r.best_ns < 25.01, "its time");
+	is_int(r.state, KW_RUN_RUNNING, "it runs");
+	is_int(r.pid, getpid(), "by us");
+	kw_store_verdict_list(s, run, &a, &rows, &count, &err);
+	is_int(count, 4, "its verdicts");
+	is_str(rows[1].cls, "wrong", "the class");
+	is_str(rows[1].subclass, "mismatch", "the sub-class");
+	kw_store_verdict_find(s, run, "c1", "T=3", "final", &a, &v, &found, &err);
+	ok(found && v.id == ids[3], "what was judged is found");
+	kw_store_verdict_find(s, run, "c1", "T=3", "screen", &a, &v, &found, &err);
+	ok(!found, "by its effort");
+	kw_store_verdict_find(s, run, "c9", "", "full", &a, &v, &found, &err);
+	ok(!found, "in its run");
+	is_int(kw_store_verdict_get(s, 12345, &a, &v, &err), KW_ERR_NOT_FOUND, "no such verdict");
+	is_int(kw_store_round_put(s, run, &round, &err), KW_OK, "a round");
+	round.evaluations = 4;
+	is_int(kw_store_round_put(s, run, &round, &err), KW_OK, "again");
+	kw_store_round_list(s, run, &a, &rounds, &count, &err);
+	ok(count == 1 && rounds[0].evaluations == 4, "is replaced");
+	is_str(rounds[0].step, "pattern row_softmax", "its step");
+	is_int(kw_store_run_end(s, run, KW_RUN_CONVERGED, &list, &err), KW_OK, "ends");
+	kw_store_run_get(s, run, &a, &r, &err);
+	ok(r.state == KW_RUN_CONVERGED && r.pid == 0 && r.ended_ms >= r.started_ms, "is over");
+	is_int(kw_store_run_result(s, run, &a, &back, &err), KW_OK, "its result");
+	ok(back.count == 1, "has one entry");
+	if (back.count == 1)
+		is_str(back.entries[0].tune, "T=2", "with its tune point");
+	is_int(put(s, run, "c1", "", "full", 1, &ids[0], &err), KW_ERR_STORE, "takes no more");
+}
+
+static void test_removal(void)
+{
+	struct kw_candidate c = { .name = "k", .backend = "c", .source = "int x;", .source_len = 6,
+				  .sha256 = "c77", .origin = "file:k.c" };
+	struct kw_chain_report before, after;
+	struct kw_run_row r;
+	const char *source, *backend, *name;
+	size_t len = 0;
+	int64_t run = new_run(s), id = 0, next;
+
+	is_int(kw_store_candidate_put(s, &c, &err), KW_OK, "a candidate");
+	is_int(kw_store_candidate_put(s, &c, &err), KW_OK, "twice is once");
+	put(s, run, "c77", "", "full", 3, &id, &err);
+	is_int(kw_store_candidate_get(s, "c77", &a, &source, &len, &backend, &name, &err), KW_OK,
+	       "is found");
+	ok(len == 6 && strcmp(source, "int x;") == 0 && strcmp(name, "k") == 0, "as it was");
+	kw_store_chain_check(s, &before, &err);
+	is_int(kw_store_run_remove(s, run, &err), KW_OK, "the run is removed");
+	is_int(kw_store_run_get(s, run, &a, &r, &err), KW_ERR_NOT_FOUND, "and gone");
+	is_int(kw_store_candidate_get(s, "c77", &a, &source, &len, &backend, &name, &err),
+	       KW_ERR_NOT_FOUND, "with its candidate");
+	kw_store_chain_check(s, &after, &err);
+	ok(after.links == before.links && after.removed == before.removed + 1 &&
+	   after.first_bad == 0, "its link stays, so the chain still holds");
+	next = new_run(s);
+	ok(next > run, "its number is not used again");
+}
+
+static void test_chain(void)
+{
+	struct kw_chain_report r;
+	int64_t id = 0;
+
+	put(s, 0, "c5", "", "full", 3, &id, &err);
+	kw_store_chain_check(s, &r, &err);
+	is_int(r.first_bad, 0, "the chain holds");
+	kw_db_exec(s, NULL, "UPDATE verdicts SET record = replace(record, 'softmax', 'softmin')"
+			    " WHERE id = ?", "i", id);
+	kw_store_chain_check(s, &r, &err);
+	is_int(r.first_bad, id, "a changed record is found");
+}
+
+static void test_memory(void)
+{
+	struct kw_memory_row row = { .kind = "verdict", .name = "softmax", .family = "row_reduce",
+				     .device = "cpu", .dtype = "f32", .outcome = "ok", .speedup = 9,
+				     .text = "online softmax with THREADS=8 vectorised" }, *rows;
+	size_t count = 0;
+	int64_t id = 0;
+	const char *value;
+
+	is_int(kw_store_memory_add(s, &row, &id, &err), KW_OK, "experience");
+	row.text = "a matmul in tiles";
+	row.name = "matmul";
+	kw_store_memory_add(s, &row, NULL, &err);
+	kw_store_memory_search(s, "softmax vector", 10, &a, &rows, &count, &err);
+	ok(count == 1 && rows[0].id == id, "is found by the stems of its words");
+	kw_store_memory_search(s, "tiles softmax", 10, &a, &rows, &count, &err);
+	is_int(count, 2, "with no row of all words, rows of some");
+	kw_store_memory_search(s, "\"AND ( NEAR* col: ' --", 10, &a, &rows, &count, &err);
+	is_int(count, 0, "no word is query syntax");
+	is_int(kw_store_memory_search(s, "", 1, &a, &rows, &count, &err), KW_OK, "no words");
+	ok(count == 1 && strcmp(rows[0].name, "matmul") == 0, "is the newest");
+	is_int(kw_store_memory_get(s, id, &a, rows, &err), KW_OK, "by its number");
+	is_str(rows->text, "online softmax with THREADS=8 vectorised", "its text");
+	is_int(kw_store_memory_get(s, 99, &a, rows, &err), KW_ERR_NOT_FOUND, "no such");
+	kw_store_kv_get(s, "ceilings", "cpu", &a, &value, &err);
+	ok(value == NULL, "no value");
+	kw_store_kv_put(s, "ceilings", "cpu", "1", &err);
+	kw_store_kv_put(s, "ceilings", "cpu", "2", &err);
+	kw_store_kv_get(s, "ceilings", "cpu", &a, &value, &err);
+	is_str(value, "2", "the last value");
+}
+
+int main(void)
+{
+	kw_arena_init(&a, 64 << 20);
+	if (kw_store_open(temp_file("store"), false, &s, &err) != KW_OK)
+		return 1;
+	test_owner();
+	test_counting();
+	test_removal();
+	test_chain();
+	test_memory();
+	kw_store_close(s);
+	kw_arena_release(&a);
+	return done();
+}
