@@ -1,0 +1,125 @@
+/* A report, read from the store. */
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report.h"
+
+enum { REPORT_MAX_BYTES = 512 << 20 };
+
+enum kw_status kw_report_verdict_load(const struct kw_verdict_row *row, struct kw_verdict *v,
+				      struct kw_error *err)
+{
+	json_t *j = NULL;
+	char name[64];
+	enum kw_status status;
+
+	kw_verdict_init(v);
+	snprintf(name, sizeof(name), "verdict %lld", (long long)row->id);
+	status = kw_json_parse(name, row->record, strlen(row->record), &j, err);
+	if (status == KW_OK)
+		status = kw_verdict_from_json(v, j, err);
+	json_decref(j);
+	if (status != KW_OK)
+		kw_verdict_release(v);
+	return status;
+}
+
+static bool add_count(struct kw_report *r, const struct kw_verdict_row *v)
+{
+	for (size_t i = 0; i < r->count_count; i++) {
+		struct kw_report_count *c = &r->counts[i];
+
+		if (strcmp(c->cls, v->cls) == 0 && strcmp(c->subclass, v->subclass) == 0) {
+			c->count++;
+			return true;
+		}
+	}
+	if (!r->counts) /* at most one each */
+		r->counts = kw_arena_calloc(&r->arena, KW_V_COUNT + KW_S_COUNT, sizeof(*r->counts));
+	if (!r->counts || r->count_count == KW_V_COUNT + KW_S_COUNT)
+		return false;
+	r->counts[r->count_count++] = (struct kw_report_count){ v->cls, v->subclass, 1 };
+	return true;
+}
+
+static bool add_points(struct kw_report *r)
+{
+	double best = 0;
+	int n = 0;
+
+	r->curve = kw_arena_calloc(&r->arena, r->verdict_count + 1, sizeof(*r->curve));
+	if (!r->curve)
+		return false;
+	for (size_t i = 0; i < r->verdict_count; i++) {
+		const struct kw_verdict_row *v = &r->verdicts[i];
+
+		if (strcmp(v->effort, "screen") != 0)
+			continue;
+		n++;
+		if (strcmp(v->cls, "ok") != 0 || !(v->median_ns > 0) ||
+		    (best > 0 && v->median_ns >= best))
+			continue;
+		best = v->median_ns;
+		r->curve[r->curve_count++] = (struct kw_report_point){ n, best };
+	}
+	return true;
+}
+
+static enum kw_status load_best(struct kw_report *r, struct kw_error *err)
+{
+	enum kw_status status;
+
+	for (size_t i = 0; i < r->verdict_count; i++) {
+		if (r->verdicts[i].id != r->run.best_verdict_id)
+			continue;
+		r->best_row = r->verdicts[i];
+		status = kw_report_verdict_load(&r->best_row, &r->best, err);
+		r->has_best = status == KW_OK;
+		return status;
+	}
+	return KW_OK;
+}
+
+enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t run_id,
+			      struct kw_error *err)
+{
+	enum kw_status status;
+
+	memset(r, 0, sizeof(*r));
+	kw_arena_init(&r->arena, REPORT_MAX_BYTES);
+	status = kw_store_run_get(s, run_id, &r->arena, &r->run, err);
+	if (status == KW_OK)
+		status = kw_store_round_list(s, run_id, &r->arena, &r->rounds, &r->round_count, err);
+	if (status == KW_OK)
+		status = kw_store_verdict_list(s, run_id, &r->arena, &r->verdicts, &r->verdict_count,
+					       err);
+	for (size_t i = 0; status == KW_OK && i < r->verdict_count; i++)
+		if (!add_count(r, &r->verdicts[i]))
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the report");
+	if (status == KW_OK && !add_points(r))
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the report");
+	if (status == KW_OK)
+		status = load_best(r, err);
+	if (status == KW_OK)
+		status = kw_store_run_result(s, run_id, &r->arena, &r->result, err);
+	if (status == KW_OK)
+		status = kw_store_fact_get(s, run_id, "tune", &r->tune, err);
+	if (status == KW_OK)
+		status = kw_store_fact_get(s, run_id, "files", &r->files, err);
+	if (status == KW_OK)
+		status = kw_store_fact_get(s, run_id, "reasons", &r->reasons, err);
+	if (status != KW_OK)
+		kw_report_release(r);
+	return status;
+}
+
+void kw_report_release(struct kw_report *r)
+{
+	if (r->has_best)
+		kw_verdict_release(&r->best);
+	json_decref(r->tune);
+	json_decref(r->files);
+	json_decref(r->reasons);
+	kw_arena_release(&r->arena);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,57 @@
+/* report.h - what a run or a verdict was, for people and for programs. Reads the store and nothing else.
+ *
+ *     struct kw_report r;
+ *     kw_report_load(&r, store, run_id, err);
+ *     kw_report_text(&r, &buf);                 // or kw_report_json(&r)
+ *     kw_report_release(&r);
+ *
+ * Facts of a run (store.h) that are shown when present: "tune" (a list of tuner reports), "files" (object: kernel,
+ * header, report), "reasons" (list of sentences: why patterns did not fit). */
+#ifndef KW_REPORT_REPORT_H
+#define KW_REPORT_REPORT_H
+
+#include "base/str.h"
+#include "core/verdict.h"
+#include "store/store.h"
+
+struct kw_report_count {
+	const char *cls, *subclass;
+	int count;
+};
+struct kw_report_point {
+	int evaluations;                  /* after how many verdicts of the search */
+	double best_ns;
+};
+struct kw_report {
+	struct kw_arena arena;
+	struct kw_run_row run;
+	struct kw_round *rounds;
+	size_t round_count;
+	struct kw_verdict_row *verdicts;  /* oldest first */
+	size_t verdict_count;
+	struct kw_report_count *counts;   /* by class and sub-class */
+	size_t count_count;
+	struct kw_report_point *curve;    /* of screening verdicts; falls strictly */
+	size_t curve_count;
+	bool has_best;
+	struct kw_verdict_row best_row;
+	struct kw_verdict best;           /* from its record */
+	struct kw_result_list result;
+	json_t *tune, *files, *reasons;   /* NULL when the run has none */
+};
+
+enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t run_id, struct kw_error *err);
+void kw_report_release(struct kw_report *r);
+void kw_report_text(const struct kw_report *r, struct kw_buf *out);
+json_t *kw_report_json(const struct kw_report *r);       /* NULL: out of memory */
+
+/* One verdict: the line of its class, a block a case, its evidence. name: what was judged. */
+void kw_report_verdict_text(const struct kw_verdict *v, const char *name, struct kw_buf *out);
+/* The verdict of a stored row, from its record. Initialises v (release it on KW_OK only). */
+enum kw_status kw_report_verdict_load(const struct kw_verdict_row *row, struct kw_verdict *v, struct kw_error *err);
+/* Two runs of the same task side by side: case, times, ratio, or "no difference". */
+void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, struct kw_buf *out);
+json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b);
+json_t *kw_report_run_json(const struct kw_run_row *r);  /* one row of `runs list` */
+
+#endif

@@ -1,0 +1,174 @@
+/* A run for programs. */
+#include <string.h>
+
+#include "report/report.h"
+
+/* Adds what is there; false when out of memory. */
+static bool set(json_t *o, const char *key, json_t *value)
+{
+	return json_object_set_new(o, key, value) == 0;
+}
+
+static json_t *text(const char *z)
+{
+	return json_string(z ? z : "");
+}
+
+json_t *kw_report_run_json(const struct kw_run_row *r)
+{
+	json_t *o = json_object();
+	bool good = o && set(o, "run", json_integer(r->id)) && set(o, "task", text(r->task_name)) &&
+		    set(o, "state", text(kw_run_state_text(r->state))) &&
+		    set(o, "backend", text(r->backend)) && set(o, "device", text(r->device)) &&
+		    set(o, "strategy", text(r->strategy)) &&
+		    set(o, "started_ms", json_integer(r->started_ms)) &&
+		    set(o, "ended_ms", r->ended_ms ? json_integer(r->ended_ms) : json_null()) &&
+		    set(o, "pid", r->pid ? json_integer(r->pid) : json_null()) &&
+		    set(o, "evaluations", json_integer(r->evaluations)) &&
+		    set(o, "best_ns", r->best_ns > 0 ? kw_json_real(r->best_ns) : json_null()) &&
+		    set(o, "speedup",
+			r->best_speedup > 0 ? kw_json_real(r->best_speedup) : json_null());
+
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *counts(const struct kw_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->count_count; i++) {
+		const struct kw_report_count *c = &r->counts[i];
+		json_t *o = json_pack("{s:s, s:s, s:i}", "verdict", c->cls, "subclass", c->subclass,
+				      "count", c->count);
+
+		if (json_array_append_new(list, o) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *rounds(const struct kw_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->round_count; i++) {
+		if (json_array_append_new(list, kw_round_to_json(&r->rounds[i])) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *curve(const struct kw_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->curve_count; i++) {
+		json_t *o = json_object();
+
+		if (!o || !set(o, "evaluations", json_integer(r->curve[i].evaluations)) ||
+		    !set(o, "best_ns", kw_json_real(r->curve[i].best_ns)) ||
+		    json_array_append(list, o) != 0) {
+			json_decref(o);
+			json_decref(list);
+			return NULL;
+		}
+		json_decref(o);
+	}
+	return list;
+}
+
+static json_t *evals(const struct kw_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->verdict_count; i++) {
+		const struct kw_verdict_row *v = &r->verdicts[i];
+		json_t *o = json_pack("{s:I, s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "id",
+				      (json_int_t)v->id, "round", v->round, "effort", v->effort,
+				      "candidate", v->candidate_name, "tune", v->tune, "verdict", v->cls,
+				      "subclass", v->subclass, "summary", v->summary);
+
+		if (!o || !set(o, "median_ns", v->median_ns > 0 ? kw_json_real(v->median_ns) : json_null()) ||
+		    json_array_append(list, o) != 0) {
+			json_decref(o);
+			json_decref(list);
+			return NULL;
+		}
+		json_decref(o);
+	}
+	return list;
+}
+
+static json_t *or_null(json_t *j)
+{
+	return j ? json_incref(j) : json_null();
+}
+
+json_t *kw_report_json(const struct kw_report *r)
+{
+	json_t *o = kw_report_run_json(&r->run);
+	json_t *best = r->has_best ? kw_verdict_to_json(&r->best) : json_null();
+	bool good = o && best;
+
+	if (good && r->has_best)
+		good = set(best, "name", text(r->best_row.candidate_name)) &&
+		       set(best, "verdict_id", json_integer(r->best_row.id));
+	good = good && json_object_set(o, "best", best) == 0 && set(o, "rounds", rounds(r)) &&
+	       set(o, "counts", counts(r)) && set(o, "curve", curve(r)) &&
+	       set(o, "result", kw_result_list_to_json(&r->result)) &&
+	       set(o, "tune", or_null(r->tune)) && set(o, "files", or_null(r->files)) &&
+	       set(o, "reasons", or_null(r->reasons)) && set(o, "verdicts", evals(r));
+	json_decref(best);
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *case_pair(const struct kw_case_result *x, const struct kw_verdict *b)
+{
+	json_t *o = json_object();
+	bool good = o && set(o, "case", text(x->label)) &&
+		    set(o, "a_ns", kw_json_real(x->times.median_ns));
+
+	for (size_t i = 0; good && i < b->case_count; i++) {
+		const struct kw_case_result *y = &b->cases[i];
+		bool apart;
+
+		if (!y->has_times || strcmp(x->label, y->label) != 0)
+			continue;
+		apart = x->times.ci_high_ns < y->times.ci_low_ns ||
+			y->times.ci_high_ns < x->times.ci_low_ns;
+		good = set(o, "b_ns", kw_json_real(y->times.median_ns)) &&
+		       set(o, "differ", json_boolean(apart));
+	}
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b)
+{
+	json_t *o = json_object(), *cases = json_array();
+	bool good = o && cases && set(o, "a", kw_report_run_json(&a->run)) &&
+		    set(o, "b", kw_report_run_json(&b->run)) &&
+		    set(o, "same_task", json_boolean(strcmp(a->run.task_sha, b->run.task_sha) == 0));
+
+	for (size_t i = 0; good && a->has_best && b->has_best && i < a->best.case_count; i++)
+		if (a->best.cases[i].has_times)
+			good = json_array_append_new(cases, case_pair(&a->best.cases[i], &b->best)) == 0;
+	good = good && json_object_set(o, "cases", cases) == 0;
+	json_decref(cases);
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}

@@ -1,0 +1,204 @@
+/* A run for people. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "report/report.h"
+#include "report/table.h"
+
+static void head(const struct kw_report *r, struct kw_buf *out)
+{
+	const struct kw_run_row *run = &r->run;
+	char when[32], took[40];
+	int64_t until_ms = run->ended_ms ? run->ended_ms : run->started_ms;
+
+	for (size_t i = 0; i < r->verdict_count; i++)
+		if (r->verdicts[i].when_ms > until_ms)
+			until_ms = r->verdicts[i].when_ms;
+	kw_human_ns((double)(until_ms - run->started_ms) * 1e6, took, sizeof(took));
+	kw_buf_printf(out, "run %lld: %s by %s (%s, %s)\n", (long long)run->id, run->task_name,
+		      run->strategy, run->backend, run->device);
+	kw_buf_printf(out, "  %s; %d evaluation%s in %s, begun %s\n", kw_run_state_text(run->state),
+		      run->evaluations, run->evaluations == 1 ? "" : "s", took,
+		      kw_wall_text(run->started_ms, when, sizeof(when)));
+	if (run->state == KW_RUN_RUNNING && run->pid)
+		kw_buf_printf(out, "  run by process %lld of %s\n", (long long)run->pid, run->host);
+}
+
+static void counts(const struct kw_report *r, struct kw_buf *out)
+{
+	if (r->count_count == 0)
+		return;
+	kw_buf_addz(out, "verdicts: ");
+	for (size_t i = 0; i < r->count_count; i++)
+		kw_buf_printf(out, "%s%d %s%s%s", i ? ", " : "", r->counts[i].count, r->counts[i].cls,
+			      r->counts[i].subclass[0] ? " " : "", r->counts[i].subclass);
+	kw_buf_addc(out, '\n');
+}
+
+static void rounds(const struct kw_report *r, struct kw_buf *out)
+{
+	struct kw_arena a;
+	struct kw_table t;
+
+	if (r->round_count == 0)
+		return;
+	kw_arena_init(&a, 1 << 20);
+	kw_table_init(&t, &a, "><>>>");
+	kw_table_row(&t, "round", "what changed", "evaluations", "best before", "best after");
+	for (size_t i = 0; i < r->round_count; i++) {
+		const struct kw_round *x = &r->rounds[i];
+		char number[16], n[16], before[40] = "-", after[40] = "-";
+
+		snprintf(number, sizeof(number), "%d", x->index);
+		snprintf(n, sizeof(n), "%d", x->evaluations);
+		if (x->best_ns_before > 0)
+			kw_human_ns(x->best_ns_before, before, sizeof(before));
+		if (x->best_ns_after > 0)
+			kw_human_ns(x->best_ns_after, after, sizeof(after));
+		kw_table_row(&t, number, x->step, n, before, after);
+	}
+	kw_table_write(&t, "  ", out);
+	kw_arena_release(&a);
+}
+
+/* One line a tuned candidate: its space, what was tried, and how the best time fell. */
+static void tuner(const struct kw_report *r, struct kw_buf *out)
+{
+	size_t i, k;
+	json_t *t, *point;
+	char text[40];
+
+	json_array_foreach(r->tune, i, t) {
+		int64_t space = kw_json_get_i64(t, "space", 0);
+
+		kw_buf_printf(out, "tuner: %s: space %lld, tried %lld (%lld did not build, %lld wrong, "
+			      "%lld pruned)", kw_json_get_str(t, "candidate", "?"), (long long)space,
+			      (long long)kw_json_get_i64(t, "tried", 0),
+			      (long long)kw_json_get_i64(t, "failed_build", 0),
+			      (long long)kw_json_get_i64(t, "wrong", 0),
+			      (long long)kw_json_get_i64(t, "pruned", 0));
+		json_array_foreach(json_object_get(t, "curve"), k, point)
+			kw_buf_printf(out, "%s%lld: %s", k ? ", " : "; best after ",
+				      (long long)kw_json_get_i64(point, "evaluations", 0),
+				      kw_human_ns(kw_json_get_f64(point, "best_ns", 0), text,
+						  sizeof(text)));
+		kw_buf_addc(out, '\n');
+	}
+}
+
+static void best(const struct kw_report *r, struct kw_buf *out)
+{
+	const char *name = r->best_row.candidate_name;
+	char sol[32] = "";
+
+	if (!r->has_best) {
+		kw_buf_addz(out, "best: none was right\n");
+		return;
+	}
+	name = name[0] ? name : "candidate";
+	kw_buf_addz(out, "best: ");
+	kw_report_verdict_text(&r->best, name, out);
+	if (r->best.geomean_sol > 0)
+		snprintf(sol, sizeof(sol), ", %.0f%% of the speed of light", 100 * r->best.geomean_sol);
+	if (r->best.geomean_speedup > 0)
+		kw_buf_printf(out, "  over all timed cases: %.3gx the best baseline%s\n",
+			      r->best.geomean_speedup, sol);
+}
+
+static void reasons(const struct kw_report *r, struct kw_buf *out)
+{
+	size_t i;
+	json_t *reason;
+
+	json_array_foreach(r->reasons, i, reason)
+		kw_buf_printf(out, "  %s\n", json_string_value(reason));
+}
+
+static void files(const struct kw_report *r, struct kw_buf *out)
+{
+	static const char *const names[] = { "kernel", "header", "report" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *path = kw_json_get_str(r->files, names[i], NULL);
+
+		if (path)
+			kw_buf_printf(out, "%-8s%s\n", names[i], path);
+	}
+}
+
+void kw_report_text(const struct kw_report *r, struct kw_buf *out)
+{
+	head(r, out);
+	rounds(r, out);
+	if (r->run.state == KW_RUN_NO_PATTERN)
+		reasons(r, out);
+	else
+		best(r, out);
+	tuner(r, out);
+	counts(r, out);
+	files(r, out);
+}
+
+/* The case of b with the same label and a time; NULL if none. */
+static const struct kw_case_result *same_case(const struct kw_verdict *b, const char *label)
+{
+	for (size_t i = 0; i < b->case_count; i++)
+		if (b->cases[i].has_times && strcmp(b->cases[i].label, label) == 0)
+			return &b->cases[i];
+	return NULL;
+}
+
+static bool differ(const struct kw_times *a, const struct kw_times *b)
+{
+	return a->ci_high_ns < b->ci_low_ns || b->ci_high_ns < a->ci_low_ns;
+}
+
+/* Different methods, or warm against cold, are not compared (design 7). */
+static const char *judge_pair(const struct kw_times *a, const struct kw_times *b, char *out, size_t n)
+{
+	if (a->cold != b->cold || strcmp(a->method ? a->method : "", b->method ? b->method : "") != 0)
+		return "not comparable: timed by different methods";
+	if (!differ(a, b))
+		return "no difference";
+	if (b->median_ns < a->median_ns)
+		snprintf(out, n, "%.3gx faster", a->median_ns / b->median_ns);
+	else
+		snprintf(out, n, "%.3gx slower", b->median_ns / a->median_ns);
+	return out;
+}
+
+void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, struct kw_buf *out)
+{
+	struct kw_arena arena;
+	struct kw_table t;
+	char left[40], right[40], word[64];
+
+	kw_arena_init(&arena, 4 << 20);
+	kw_table_init(&t, &arena, "<>><");
+	snprintf(left, sizeof(left), "run %lld", (long long)a->run.id);
+	snprintf(right, sizeof(right), "run %lld", (long long)b->run.id);
+	kw_table_row(&t, "", left, right, "");
+	kw_table_row(&t, "state", kw_run_state_text(a->run.state), kw_run_state_text(b->run.state), "");
+	kw_table_row(&t, "best", a->has_best ? a->best_row.candidate_name : "none",
+		     b->has_best ? b->best_row.candidate_name : "none", "");
+	if (a->has_best && b->has_best)
+		kw_table_row(&t, "tune", a->best_row.tune, b->best_row.tune, "");
+	snprintf(left, sizeof(left), "%d", a->run.evaluations);
+	snprintf(right, sizeof(right), "%d", b->run.evaluations);
+	kw_table_row(&t, "evaluations", left, right, "");
+	for (size_t i = 0; a->has_best && b->has_best && i < a->best.case_count; i++) {
+		const struct kw_case_result *x = &a->best.cases[i], *y = same_case(&b->best, x->label);
+
+		if (!x->has_times || !y)
+			continue;
+		kw_table_row(&t, x->label, kw_human_ns(x->times.median_ns, left, sizeof(left)),
+			     kw_human_ns(y->times.median_ns, right, sizeof(right)),
+			     judge_pair(&x->times, &y->times, word, sizeof(word)));
+	}
+	if (strcmp(a->run.task_sha, b->run.task_sha) != 0)
+		kw_buf_addz(out, "these runs are of different tasks\n");
+	kw_table_write(&t, "", out);
+	kw_arena_release(&arena);
+}
