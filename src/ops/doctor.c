@@ -1,0 +1,271 @@
+/* What this machine is and what works on it, as found by trying. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "device/sandbox.h"
+#include "ops/internal.h"
+
+enum { FACTS_MAX = 256 };
+
+struct exam {
+	struct kw_op_doctor *d;
+	const struct kw_op_env *env;
+	bool failed;                      /* out of memory */
+};
+
+__attribute__((format(printf, 5, 6))) static void fact(struct exam *x, const char *part, const char *name,
+						       enum kw_op_health health, const char *fmt, ...)
+{
+	struct kw_op_doctor *d = x->d;
+	char text[1800];
+	const char *kept;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	kept = kw_arena_strdup(&d->arena, text);
+	if (!kept || d->count == FACTS_MAX) {
+		x->failed = true;
+		return;
+	}
+	d->facts[d->count++] = (struct kw_op_fact){ part, name, kept, health };
+	if (health == KW_HEALTH_BAD)
+		d->healthy = false;
+}
+
+static void bytes_fact(struct exam *x, const char *part, const char *name, int64_t bytes)
+{
+	char text[40];
+
+	if (bytes > 0)
+		fact(x, part, name, KW_HEALTH_INFO, "%s", kw_human_bytes((double)bytes, text, sizeof(text)));
+	else
+		fact(x, part, name, KW_HEALTH_INFO, "unknown");
+}
+
+static void machine(struct exam *x, const struct kw_hardware *h)
+{
+	struct utsname u;
+
+	fact(x, "machine", "processor", KW_HEALTH_INFO, "%s (%s)", h->name, h->arch);
+	fact(x, "machine", "cores", KW_HEALTH_INFO, "%d that we may use", h->units);
+	bytes_fact(x, "machine", "memory", h->memory_bytes);
+	bytes_fact(x, "machine", "l1d", h->l1d_bytes);
+	bytes_fact(x, "machine", "l2", h->l2_bytes);
+	bytes_fact(x, "machine", "last level", h->last_level_cache_bytes);
+	fact(x, "machine", "vector", KW_HEALTH_INFO, "%d bytes", h->simd_bytes);
+	if (uname(&u) == 0)
+		fact(x, "machine", "kernel", KW_HEALTH_INFO, "%s %s", u.sysname, u.release);
+}
+
+static void backends(struct exam *x)
+{
+	size_t n;
+	const struct kw_backend *const *all = kw_backend_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct kw_error err;
+		char text[512] = "", said[2100];
+
+		kw_error_reset(&err);
+		if (all[i]->probe(text, sizeof(text), &err) == KW_OK)
+			fact(x, "backend", all[i]->name, KW_HEALTH_GOOD, "%s", text);
+		else
+			fact(x, "backend", all[i]->name, KW_HEALTH_BAD, "%s",
+			     kw_error_line(&err, said, sizeof(said)));
+	}
+}
+
+/* The layers of a player that was really started, on one page of memory. */
+static void player(struct exam *x, struct kw_device *d)
+{
+	struct kw_buffer_spec buffer = { .name = "probe", .bytes = 4096, .align_bytes = 64 };
+	struct kw_session_opts so = { .buffers = &buffer, .buffer_count = 1, .slots = 1 };
+	struct kw_player_opts po = { .threads = 1 };
+	struct kw_session *session = NULL;
+	struct kw_player *p = NULL;
+	struct kw_error err;
+	char said[2100];
+	enum kw_status status;
+
+	kw_error_reset(&err);
+	status = d->ops->session_new(d, &so, &session, &err);
+	if (status == KW_OK)
+		status = d->ops->player_start(session, &po, &p, &err);
+	if (status == KW_OK)
+		fact(x, "sandbox", "player", kw_player_layers(p)[0] ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s",
+		     kw_player_layers(p)[0] ? kw_player_layers(p) : "no layer is granted here");
+	else
+		fact(x, "sandbox", "player", KW_HEALTH_BAD, "cannot be started: %s",
+		     kw_error_line(&err, said, sizeof(said)));
+	if (p)
+		d->ops->player_stop(p);
+	if (session)
+		d->ops->session_free(session);
+}
+
+static void compiler_box(struct exam *x)
+{
+	struct kw_sandbox *box = NULL;
+	struct kw_error err;
+	char said[2100];
+	const char *tmp = getenv("TMPDIR");
+
+	kw_error_reset(&err);
+	if (kw_sandbox_compiler_new(tmp ? tmp : "/tmp", NULL, &box, &err) == KW_OK)
+		fact(x, "sandbox", "compiler", KW_HEALTH_GOOD, "%s", kw_sandbox_layers(box));
+	else
+		fact(x, "sandbox", "compiler", KW_HEALTH_BAD, "%s", kw_error_line(&err, said, sizeof(said)));
+	kw_sandbox_free(box);
+	fact(x, "sandbox", "landlock", kw_landlock_abi() ? KW_HEALTH_GOOD : KW_HEALTH_MISSING,
+	     kw_landlock_abi() ? "ABI %d" : "this kernel has none (ABI %d)", kw_landlock_abi());
+}
+
+static void place(struct exam *x, const char *name, const char *path)
+{
+	const char *at = path;
+	char parent[4096];
+
+	if (!path) {
+		fact(x, "files", name, KW_HEALTH_MISSING, "neither its XDG variable nor HOME is set");
+		return;
+	}
+	/* The nearest folder that is there decides whether it can be made. */
+	snprintf(parent, sizeof(parent), "%s", path);
+	while (!kw_path_exists(at) && strrchr(parent, '/') && parent[1]) {
+		char *slash = strrchr(parent, '/');
+
+		slash[slash == parent] = '\0';
+		at = parent;
+	}
+	if (!kw_path_exists(at))
+		at = ".";
+	fact(x, "files", name, access(at, W_OK) == 0 ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s%s", path,
+	     access(at, W_OK) != 0 ? " cannot be written" : kw_path_exists(path) ? "" : " (not made yet)");
+}
+
+static void files(struct exam *x)
+{
+	struct kw_arena a;
+	struct kw_store *s = NULL;
+	struct kw_error err;
+	struct kw_run_row *rows;
+	char said[2100];
+	char **paths;
+	size_t n = 0;
+	enum kw_status status;
+
+	kw_arena_init(&a, 64 << 20);
+	kw_error_reset(&err);
+	status = kw_store_open(x->env->store_dir, true, &s, &err);
+	if (status == KW_OK)
+		status = kw_store_run_list(s, &a, &rows, &n, &err);
+	if (status == KW_OK)
+		fact(x, "files", "store", KW_HEALTH_GOOD, "%s, schema %d, %zu run%s", x->env->store_dir,
+		     kw_store_schema(), n, n == 1 ? "" : "s");
+	else if (status == KW_ERR_NOT_FOUND)
+		place(x, "store", x->env->store_dir);
+	else
+		fact(x, "files", "store", KW_HEALTH_BAD, "%s", kw_error_line(&err, said, sizeof(said)));
+	kw_store_close(s);
+	place(x, "experience", kw_path_data_home(&a));
+	place(x, "build cache", kw_path_cache_home(&a));
+	if (kw_data_list("tasks/", ".yaml", &a, &paths, &n, NULL) == KW_OK)
+		fact(x, "files", "tasks", n ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%zu in the library", n);
+	if (kw_data_list("knowledge/patterns/", NULL, &a, &paths, &n, NULL) == KW_OK)
+		fact(x, "files", "patterns", n ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%zu", n);
+	kw_arena_release(&a);
+}
+
+static void elsewhere(struct exam *x)
+{
+	fact(x, "later", "python", KW_HEALTH_MISSING, "not available here: this version runs no PyTorch tasks");
+	fact(x, "later", "gpu", KW_HEALTH_MISSING, "not available here: this version runs on the CPU only");
+	fact(x, "later", "models", KW_HEALTH_MISSING, "not available here: this version asks no language model");
+}
+
+static void ceilings(struct exam *x, struct kw_device *d, bool measure)
+{
+	static const struct {
+		enum kw_ceiling_kind kind;
+		const char *name, *unit;
+	} kinds[] = {
+		{ KW_CEILING_READ, "read", "B" }, { KW_CEILING_WRITE, "write", "B" },
+		{ KW_CEILING_COPY, "copy", "B" }, { KW_CEILING_FLOPS_F32, "f32", "FLOP" },
+		{ KW_CEILING_FLOPS_F64, "f64", "FLOP" },
+	};
+	int64_t beyond = 4 * d->hardware.last_level_cache_bytes;
+
+	if (beyond < (64 << 20))
+		beyond = 64 << 20;
+	if (beyond > (1 << 30))
+		beyond = 1 << 30;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		bool flops = kinds[i].unit[0] == 'F';
+		struct kw_ceiling c;
+		struct kw_error err;
+		char said[2100], rate[40], size[40];
+		enum kw_status status;
+
+		kw_error_reset(&err);
+		status = d->ops->ceiling(d, kinds[i].kind, flops ? 0 : beyond, measure, &c, &err);
+		if (status == KW_NO)
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_MISSING, "not measured yet (--measure)");
+		else if (status != KW_OK)
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_BAD, "%s",
+			     kw_error_line(&err, said, sizeof(said)));
+		else if (flops)
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s",
+			     kw_human_rate(c.per_s, kinds[i].unit, rate, sizeof(rate)));
+		else
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s over %s (%s)",
+			     kw_human_rate(c.per_s, kinds[i].unit, rate, sizeof(rate)),
+			     kw_human_bytes((double)c.bytes, size, sizeof(size)),
+			     c.in_cache ? "cache" : "memory");
+	}
+}
+
+enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, struct kw_op_doctor *out,
+			    struct kw_error *err)
+{
+	struct exam x = { .d = out, .env = env };
+	struct kw_device *d = NULL;
+	struct kw_error opened;
+	char said[2100];
+
+	memset(out, 0, sizeof(*out));
+	out->healthy = true;
+	kw_arena_init(&out->arena, 4 << 20);
+	kw_error_reset(&opened);
+	out->facts = kw_arena_calloc(&out->arena, FACTS_MAX, sizeof(*out->facts));
+	if (!out->facts)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	fact(&x, "program", "kwright", KW_HEALTH_INFO, "%s", KW_VERSION);
+	if (kw_device_open("cpu", &d, &opened) == KW_OK)
+		machine(&x, &d->hardware);
+	else
+		fact(&x, "machine", "cpu", KW_HEALTH_BAD, "%s", kw_error_line(&opened, said, sizeof(said)));
+	backends(&x);
+	if (d)
+		player(&x, d);
+	compiler_box(&x);
+	if (d)
+		ceilings(&x, d, measure);
+	files(&x);
+	elsewhere(&x);
+	if (d)
+		kw_device_close(d);
+	return x.failed ? kw_fail(err, KW_ERR_NOMEM, "", "out of memory") : KW_OK;
+}
+
+void kw_op_doctor_release(struct kw_op_doctor *d)
+{
+	kw_arena_release(&d->arena);
+	memset(d, 0, sizeof(*d));
+}

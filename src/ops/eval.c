@@ -1,0 +1,117 @@
+/* Judges one candidate and stores what came out. */
+#include <string.h>
+
+#include "memory/memory.h"
+#include "ops/internal.h"
+
+enum { CANDIDATE_ARENA_BYTES = 64 << 20 };
+
+enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out,
+			       struct kw_error *err)
+{
+	const char *labels[256], *near;
+	size_t n = t->case_count < 256 ? t->case_count : 256;
+	int64_t number;
+
+	*out = -1;
+	if (!name)
+		return KW_OK;
+	for (size_t i = 0; i < n; i++) {
+		labels[i] = t->cases[i].label;
+		if (strcmp(name, labels[i]) == 0) {
+			*out = (int)i;
+			return KW_OK;
+		}
+	}
+	if (kw_str_to_i64(kw_str_from(name), &number) && number >= 1 &&
+	    number <= (int64_t)t->case_count) {
+		*out = (int)number - 1;
+		return KW_OK;
+	}
+	near = kw_str_nearest(name, labels, n);
+	if (near)
+		return kw_fail(err, KW_ERR_USAGE, t->file, "no case '%.100s'; did you mean '%s'?", name,
+			       near);
+	return kw_fail(err, KW_ERR_USAGE, t->file,
+		       "no case '%.100s'; give a label that `kwright task show` prints, or a number "
+		       "from 1 to %zu", name, t->case_count);
+}
+
+enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e,
+			   const struct kw_candidate *c, const struct kw_verdict *v,
+			   struct kw_error *err)
+{
+	struct kw_store *memory;
+	enum kw_status status = kw_store_memory_open(&memory, err);
+
+	if (status != KW_OK)
+		return status;
+	status = kw_memory_learn(memory, t, e, c, v, err);
+	kw_store_close(memory);
+	return status;
+}
+
+static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
+			   const struct kw_candidate *c, struct kw_op_eval *out, struct kw_error *err)
+{
+	enum kw_status status = kw_store_task_put(s, t->task.sha256, t->task.name, t->task.text, err);
+
+	if (status == KW_OK)
+		status = kw_store_candidate_put(s, c, err);
+	if (status == KW_OK)
+		status = kw_store_verdict_put(s, 0, 0, "full", &out->verdict, &out->verdict_id, err);
+	return status;
+}
+
+enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o,
+			  struct kw_op_eval *out, struct kw_error *err)
+{
+	struct kw_op_task t = { 0 };
+	struct kw_candidate c;
+	struct kw_judge_opts jo;
+	struct kw_judge *judge = NULL;
+	struct kw_store *store = NULL;
+	enum kw_status status;
+
+	memset(out, 0, sizeof(*out));
+	kw_arena_init(&out->arena, CANDIDATE_ARENA_BYTES);
+	kw_verdict_init(&out->verdict);
+	kw_judge_opts_default(&jo, KW_EFFORT_FULL);
+	status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+	if (status == KW_OK)
+		status = kw_candidate_load(&c, o->file, o->backend, &t.task, &out->arena, err);
+	if (status == KW_OK)
+		status = kw_op_find_case(&t.task, o->case_name, &jo.only_case, err);
+	/* The store first: a verdict that cannot be kept is not worth the time. */
+	if (status == KW_OK)
+		status = kw_store_open(env->store_dir, false, &store, err);
+	if (status == KW_OK)
+		status = kw_op_judge_for(c.backend, &judge, err);
+	if (status == KW_OK) {
+		out->name = c.name;
+		jo.trials = o->trials;
+		jo.threads = o->threads;
+		jo.seed = o->seed;
+		jo.large = o->large || (jo.only_case >= 0 && t.task.cases[jo.only_case].large);
+		jo.progress = o->progress;
+		jo.progress_arg = o->progress_arg;
+		status = kw_judge_eval(judge, &t.task, t.expr, &c, &jo, &out->verdict, err);
+	}
+	if (status == KW_OK)
+		status = keep(store, &t, &c, out, err);
+	if (status == KW_OK)
+		status = kw_op_learn(&t.task, t.expr, &c, &out->verdict, err);
+	kw_judge_free(judge);
+	kw_store_close(store);
+	kw_op_task_release(&t);
+	if (status != KW_OK)
+		kw_op_eval_release(out);
+	return status;
+}
+
+void kw_op_eval_release(struct kw_op_eval *r)
+{
+	kw_verdict_release(&r->verdict);
+	kw_arena_release(&r->arena);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,24 @@
+/* internal.h - what the files of ops/ share. */
+#ifndef KW_OPS_INTERNAL_H
+#define KW_OPS_INTERNAL_H
+
+#include "judge/judge.h"
+#include "ops/ops.h"
+
+/* The index of a case by its label or its number from 1; -1 for NULL. */
+enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out, struct kw_error *err);
+/* A judge on the device that runs a backend's code; unknown names get the nearest. */
+enum kw_status kw_op_judge_for(const char *backend, struct kw_judge **out, struct kw_error *err);
+enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, struct kw_error *err);
+/* Adds a verdict to the user's experience. */
+enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e, const struct kw_candidate *c,
+			   const struct kw_verdict *v, struct kw_error *err);
+/* The tuner's reports of a run as its fact "tune". */
+json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r);
+
+/* The strategy's name of runs that only tune one file; their option "candidate" is its hash. */
+#define KW_OP_TUNE_FILE "tune FILE"
+enum kw_status kw_op_tune_resume(struct kw_store *s, const struct kw_run_row *row, const struct kw_op_search_opts *o,
+				 struct kw_op_search *out, struct kw_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* ops.h - one operation a file; what the command line and later fronts share.
+ *
+ * An operation takes what the user named, does the work with the lower folders and returns a result struct. It prints
+ * nothing and never exits. A wrong kernel is in the result; enum kw_status is for bad input and for our machine.
+ *
+ *     struct kw_op_eval_opts o = { .task = "softmax", .file = "my.c" };
+ *     struct kw_op_eval r;
+ *     kw_op_eval(&env, &o, &r, err);
+ *     kw_op_eval_release(&r);
+ *
+ * Thread rule: one thread a call; calls may run at once on different stores or processes. */
+#ifndef KW_OPS_OPS_H
+#define KW_OPS_OPS_H
+
+#include "core/task.h"
+#include "expr/expr.h"
+#include "report/report.h"
+#include "search/search.h"
+#include "store/store.h"
+
+struct kw_op_env {
+	const char *store_dir;            /* ".kernelwright", or --store (then kw_store_set_dir was called too) */
+};
+
+/* --- tasks (task.c) --- */
+struct kw_op_task {
+	struct kw_task task;
+	struct kw_arena arena;            /* the expression */
+	struct kw_expr *expr;
+};
+/* word: a file, a name of the library, or, with inputs ("x:f32[128,4096]"), an expression. */
+enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size_t input_count,
+			       struct kw_op_task *out, struct kw_error *err);
+enum kw_status kw_op_task_parse(const char *file, const char *text, struct kw_op_task *out, struct kw_error *err);
+void kw_op_task_release(struct kw_op_task *t);
+
+struct kw_op_task_row {
+	const char *name, *title, *family;
+	size_t perf_count, check_count;
+};
+/* The library, sorted by name. */
+enum kw_status kw_op_task_list(struct kw_arena *a, struct kw_op_task_row **out, size_t *count, struct kw_error *err);
+struct kw_op_case {
+	const struct kw_case *c;
+	struct kw_shape *inputs, *outputs; /* task order */
+	struct kw_cost cost;
+	double intensity;                 /* flops a byte; 0 when no bytes */
+};
+/* Every case with its shapes and cost. */
+enum kw_status kw_op_task_cases(const struct kw_op_task *t, struct kw_arena *a, struct kw_op_case **out,
+				struct kw_error *err);
+
+/* --- eval (eval.c) --- */
+struct kw_op_eval_opts {
+	const char *task, *file;
+	const char *const *inputs;        /* of the one-line form */
+	size_t input_count;
+	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
+	bool large;
+	int trials, threads;
+	uint64_t seed;
+	void (*progress)(void *arg, const char *text);
+	void *progress_arg;
+};
+struct kw_op_eval {
+	struct kw_arena arena;
+	struct kw_verdict verdict;
+	const char *name;                 /* of the candidate */
+	int64_t verdict_id;
+};
+enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o, struct kw_op_eval *out,
+			  struct kw_error *err);
+void kw_op_eval_release(struct kw_op_eval *r);
+
+/* --- tune, optimize, resume (tune.c, optimize.c) --- */
+struct kw_op_search_opts {
+	const char *task, *file;          /* file: tune only */
+	const char *const *inputs;
+	size_t input_count;
+	const char *backend, *strategy;   /* NULL: "c", "tune" */
+	struct kw_budget budget;
+	uint64_t seed;
+	int threads;
+	bool large;
+	void (*progress)(void *arg, const struct kw_progress *p);
+	void *progress_arg;
+};
+struct kw_op_search {
+	struct kw_report report;          /* of the run, from the store */
+	enum kw_run_state state;
+	int64_t run_id;                   /* set as soon as there is a run, also when the call fails */
+};
+/* Tunes one candidate and judges its best point in full. */
+enum kw_status kw_op_tune(const struct kw_op_env *env, const struct kw_op_search_opts *o, struct kw_op_search *out,
+			  struct kw_error *err);
+/* Rounds of a strategy; writes results/RUN/ in the store's folder. */
+enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_search_opts *o,
+			      struct kw_op_search *out, struct kw_error *err);
+/* Goes on with a run that was interrupted or killed, by its own options; only budget, threads and progress of `o` are
+ * used. A run that is over is only reported. */
+enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const struct kw_op_search_opts *o,
+			    struct kw_op_search *out, struct kw_error *err);
+void kw_op_search_release(struct kw_op_search *r);
+
+/* --- result files (result.c) --- */
+/* Writes NAME.c (the candidate with its tune lines fixed to the point), NAME.h (how to call it), kw.h and report.txt into
+ * DIR/results/RUN and the paths into the run's fact "files". */
+enum kw_status kw_op_result_write(struct kw_store *s, int64_t run_id, const struct kw_task *t,
+				  const struct kw_candidate *c, struct kw_error *err);
+
+/* --- runs (runs.c) --- */
+enum kw_status kw_op_run_remove(const struct kw_op_env *env, int64_t id, struct kw_error *err); /* with its files */
+struct kw_op_verify_opts {
+	const char *what;                 /* a record's file, or the number of a verdict */
+	const char *task, *file;          /* NULL: from the store */
+	int threads;
+};
+struct kw_op_verify_line {
+	const char *what, *recorded, *now;
+	bool agrees;
+};
+struct kw_op_verify {
+	struct kw_arena arena;
+	bool hash_good, agrees;
+	struct kw_op_verify_line *lines;
+	size_t line_count;
+};
+enum kw_status kw_op_verify(const struct kw_op_env *env, const struct kw_op_verify_opts *o, struct kw_op_verify *out,
+			    struct kw_error *err);
+void kw_op_verify_release(struct kw_op_verify *v);
+
+/* --- doctor (doctor.c) --- */
+enum kw_op_health { KW_HEALTH_INFO, KW_HEALTH_GOOD, KW_HEALTH_MISSING, KW_HEALTH_BAD };
+struct kw_op_fact {
+	const char *part, *name, *text;   /* "machine" "cores" "8" */
+	enum kw_op_health health;         /* BAD: the main job cannot be done here */
+};
+struct kw_op_doctor {
+	struct kw_arena arena;
+	struct kw_op_fact *facts;
+	size_t count;
+	bool healthy;
+};
+/* measure: ceilings too, which takes seconds. */
+enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, struct kw_op_doctor *out,
+			    struct kw_error *err);
+void kw_op_doctor_release(struct kw_op_doctor *d);
+
+#endif

@@ -1,0 +1,226 @@
+/* A whole search on one task, and its continuation. */
+#include <stdio.h>
+#include <string.h>
+
+#include "memory/memory.h"
+#include "ops/internal.h"
+
+static json_t *curve_json(const struct kw_tune_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->curve_count; i++) {
+		const struct kw_curve_point *p = &r->curve[i];
+		json_t *o = json_pack("{s:i, s:f, s:I}", "evaluations", p->evaluations, "best_ns",
+				      p->best_ns, "at_ns", (json_int_t)p->at_ns);
+
+		if (json_array_append_new(list, o) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r)
+{
+	json_t *o = json_object(), *best = json_object();
+	bool good = o && best;
+
+	for (size_t i = 0; good && c && r->best_values && i < c->plan.tune_count; i++)
+		good = json_object_set_new(best, c->plan.tunes[i].name,
+					   json_integer(r->best_values[i])) == 0;
+	good = good && json_object_set_new(o, "candidate", json_string(r->candidate ? r->candidate : "")) == 0 &&
+	       json_object_set_new(o, "space", json_integer(r->space)) == 0 &&
+	       json_object_set_new(o, "tried", json_integer(r->tried)) == 0 &&
+	       json_object_set_new(o, "failed_build", json_integer(r->failed_build)) == 0 &&
+	       json_object_set_new(o, "pruned", json_integer(r->pruned)) == 0 &&
+	       json_object_set_new(o, "wrong", json_integer(r->wrong)) == 0 &&
+	       json_object_set_new(o, "best_ns", r->best_ns > 0 ? kw_json_real(r->best_ns) : json_null()) == 0 &&
+	       json_object_set_new(o, "curve", curve_json(r)) == 0;
+	if (good && json_object_size(best))
+		good = json_object_set(o, "best", best) == 0;
+	json_decref(best);
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static enum kw_status put_list(struct kw_store *s, int64_t run_id, const char *name, json_t *list,
+			       struct kw_error *err)
+{
+	enum kw_status status = kw_store_fact_put(s, run_id, name, list, err);
+
+	json_decref(list);
+	return status;
+}
+
+static enum kw_status put_facts(struct kw_store *s, const struct kw_search_result *r, struct kw_error *err)
+{
+	json_t *tunes = json_array(), *reasons = json_array();
+	enum kw_status status = KW_OK;
+
+	/* A resumed run that ended without tuning keeps the reports it has. */
+	for (size_t i = 0; i < r->tune_count; i++) {
+		const struct kw_candidate *c = r->has_best && strcmp(r->best.name, r->tunes[i].candidate) == 0
+			? &r->best : NULL;
+
+		if (json_array_append_new(tunes, kw_op_tune_json(c, &r->tunes[i])) != 0)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	}
+	for (size_t i = 0; i < r->reason_count; i++)
+		if (json_array_append_new(reasons, json_string(r->reasons[i])) != 0)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (status == KW_OK && r->tune_count)
+		status = put_list(s, r->run_id, "tune", json_incref(tunes), err);
+	if (status == KW_OK && r->reason_count)
+		status = put_list(s, r->run_id, "reasons", json_incref(reasons), err);
+	json_decref(tunes);
+	json_decref(reasons);
+	return status;
+}
+
+/* The search itself, what it leaves in the store and in files, and the report. */
+static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, struct kw_search_opts *so,
+				 struct kw_op_search *out, struct kw_error *err)
+{
+	struct kw_search_result r = { 0 };
+	struct kw_store *memory = NULL;
+	struct kw_judge *judge = NULL;
+	enum kw_status status = kw_store_memory_open(&memory, err);
+
+	if (status == KW_OK)
+		status = kw_judge_new(so->device, &judge, err);
+	if (status == KW_OK) {
+		status = kw_search_run(&t->task, t->expr, so, judge, store, memory, &r, err);
+		out->run_id = r.run_id;
+		out->state = r.state;
+		/* What was learnt is kept for an interrupted run too; its own failure is told first. */
+		if (r.run_id && (status == KW_OK || status == KW_ERR_INTERRUPTED)) {
+			enum kw_status kept = put_facts(store, &r, status == KW_OK ? err : NULL);
+
+			status = status == KW_OK ? kept : status;
+		}
+		if (status == KW_OK && r.has_best)
+			status = kw_op_result_write(store, r.run_id, &t->task, &r.best, err);
+		kw_search_result_release(&r);
+	}
+	kw_judge_free(judge);
+	kw_store_close(memory);
+	if (status == KW_OK)
+		status = kw_report_load(&out->report, store, out->run_id, err);
+	return status;
+}
+
+static void set_opts(struct kw_search_opts *so, const struct kw_op_search_opts *o)
+{
+	so->budget = o->budget;
+	so->judge.seed = o->seed;
+	so->judge.threads = o->threads;
+	so->judge.large = o->large;
+	so->progress = o->progress;
+	so->progress_arg = o->progress_arg;
+}
+
+enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_search_opts *o,
+			      struct kw_op_search *out, struct kw_error *err)
+{
+	struct kw_op_task t = { 0 };
+	struct kw_store *store = NULL;
+	struct kw_search_opts so;
+	const struct kw_backend *backend;
+	enum kw_status status;
+
+	memset(out, 0, sizeof(*out));
+	kw_search_opts_default(&so);
+	set_opts(&so, o);
+	status = kw_op_backend(o->backend ? o->backend : "c", &backend, err);
+	if (status == KW_OK) {
+		so.backend = backend->name;
+		so.device = backend->device;
+		if (o->strategy)
+			so.strategy = o->strategy;
+		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+	}
+	if (status == KW_OK && t.task.perf_count == 0)
+		status = kw_fail(err, KW_ERR_INPUT, t.task.file, "the task has no perf case to be fast on");
+	if (status == KW_OK)
+		status = kw_store_open(env->store_dir, false, &store, err);
+	if (status == KW_OK)
+		status = run_search(store, &t, &so, out, err);
+	kw_store_close(store);
+	kw_op_task_release(&t);
+	return status;
+}
+
+static bool is_over(enum kw_run_state s)
+{
+	return s != KW_RUN_RUNNING && s != KW_RUN_INTERRUPTED && s != KW_RUN_BUDGET && s != KW_RUN_FAILED;
+}
+
+static enum kw_status go_on(struct kw_store *store, const struct kw_run_row *row,
+			    const struct kw_op_search_opts *o, struct kw_arena *a, struct kw_op_search *out,
+			    struct kw_error *err)
+{
+	struct kw_op_task t = { 0 };
+	struct kw_search_opts so;
+	char name[64];
+	enum kw_status status;
+
+	kw_search_opts_default(&so);
+	snprintf(name, sizeof(name), "(task of run %lld)", (long long)row->id);
+	status = kw_search_opts_read(&so, row->options, a, err);
+	if (status == KW_OK)
+		status = kw_op_task_parse(name, row->task_text, &t, err);
+	if (status != KW_OK)
+		return status;
+	so.backend = row->backend;
+	so.device = row->device;
+	so.strategy = row->strategy;
+	so.resume_run = row->id;
+	so.progress = o->progress;
+	so.progress_arg = o->progress_arg;
+	if (o->threads)
+		so.judge.threads = o->threads;
+	if (o->budget.max_evaluations)
+		so.budget.max_evaluations = o->budget.max_evaluations;
+	if (o->budget.max_wall_ns)
+		so.budget.max_wall_ns = o->budget.max_wall_ns;
+	status = run_search(store, &t, &so, out, err);
+	kw_op_task_release(&t);
+	return status;
+}
+
+enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const struct kw_op_search_opts *o,
+			    struct kw_op_search *out, struct kw_error *err)
+{
+	struct kw_store *store = NULL;
+	struct kw_run_row row;
+	struct kw_arena a;
+	enum kw_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->run_id = run_id;
+	kw_arena_init(&a, 16 << 20);
+	status = kw_store_open(env->store_dir, false, &store, err);
+	if (status == KW_OK)
+		status = kw_store_run_get(store, run_id, &a, &row, err);
+	if (status == KW_OK && is_over(row.state)) {
+		out->state = row.state;
+		status = kw_report_load(&out->report, store, run_id, err);
+	} else if (status == KW_OK && strcmp(row.strategy, KW_OP_TUNE_FILE) == 0) {
+		status = kw_op_tune_resume(store, &row, o, out, err);
+	} else if (status == KW_OK) {
+		status = go_on(store, &row, o, &a, out, err);
+	}
+	kw_store_close(store);
+	kw_arena_release(&a);
+	return status;
+}
+
+void kw_op_search_release(struct kw_op_search *r)
+{
+	kw_report_release(&r->report);
+	memset(r, 0, sizeof(*r));
+}

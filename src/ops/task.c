@@ -1,0 +1,138 @@
+/* Tasks: load, list, cost. */
+#include <string.h>
+
+#include "base/file.h"
+#include "ops/ops.h"
+
+enum { EXPR_MAX_BYTES = 64 << 20 };
+
+/* The expression of a task that was just loaded; releases the task on failure. */
+static enum kw_status finish(struct kw_op_task *t, bool complete, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+
+	kw_arena_init(&t->arena, EXPR_MAX_BYTES);
+	if (complete)
+		status = kw_expr_complete_task(&t->task, err);
+	if (status == KW_OK && !t->task.expr)
+		status = kw_fail(err, KW_ERR_INPUT, t->task.file,
+				 "the reference is no expression; C references are not judged yet");
+	if (status == KW_OK)
+		status = kw_expr_parse(&t->task, &t->arena, &t->expr, err);
+	if (status != KW_OK)
+		kw_op_task_release(t);
+	return status;
+}
+
+enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size_t input_count,
+			       struct kw_op_task *out, struct kw_error *err)
+{
+	enum kw_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (input_count)
+		status = kw_task_parse_line(&out->task, word, inputs, input_count, err);
+	else
+		status = kw_task_load(&out->task, word, err);
+	/* An expression without its inputs is the likely slip. */
+	if (status == KW_ERR_NOT_FOUND && strchr(word, '('))
+		status = kw_fail(err, KW_ERR_USAGE, "",
+				 "'%.200s' looks like an expression; name its inputs, as in "
+				 "--input 'x:f32[128,4096]'", word);
+	return status == KW_OK ? finish(out, input_count > 0, err) : status;
+}
+
+enum kw_status kw_op_task_parse(const char *file, const char *text, struct kw_op_task *out,
+				struct kw_error *err)
+{
+	enum kw_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = kw_task_parse_yaml(&out->task, file, text, strlen(text), err);
+	if (status == KW_OK) /* the text of a one-line task has no outputs */
+		status = finish(out, out->task.output_count == 0, err);
+	return status;
+}
+
+void kw_op_task_release(struct kw_op_task *t)
+{
+	kw_arena_release(&t->arena);
+	kw_task_release(&t->task);
+	memset(t, 0, sizeof(*t));
+}
+
+static enum kw_status read_row(const char *path, struct kw_arena *a, struct kw_op_task_row *row,
+			       struct kw_error *err)
+{
+	struct kw_op_task t;
+	struct kw_arena texts;
+	char *text;
+	size_t len;
+	enum kw_status status;
+
+	kw_arena_init(&texts, 4 << 20);
+	status = kw_data_read(path, &texts, &text, &len, err);
+	if (status == KW_OK)
+		status = kw_op_task_parse(path, text, &t, err);
+	kw_arena_release(&texts);
+	if (status != KW_OK)
+		return status;
+	row->name = kw_arena_strdup(a, t.task.name);
+	row->title = kw_arena_strdup(a, t.task.title ? t.task.title : "");
+	row->family = kw_family_name(kw_expr_family(t.expr));
+	row->perf_count = t.task.perf_count;
+	row->check_count = t.task.case_count - t.task.perf_count;
+	kw_op_task_release(&t);
+	return row->name && row->title ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
+enum kw_status kw_op_task_list(struct kw_arena *a, struct kw_op_task_row **out, size_t *count,
+			       struct kw_error *err)
+{
+	char **paths = NULL;
+	size_t n = 0;
+	enum kw_status status = kw_data_list("tasks/", ".yaml", a, &paths, &n, err);
+
+	*count = 0;
+	*out = kw_arena_calloc(a, n + 1, sizeof(**out));
+	if (status == KW_OK && !*out)
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = 0; status == KW_OK && i < n; i++) {
+		status = read_row(paths[i], a, &(*out)[i], err);
+		if (status == KW_OK)
+			(*count)++;
+	}
+	return status;
+}
+
+enum kw_status kw_op_task_cases(const struct kw_op_task *t, struct kw_arena *a,
+				struct kw_op_case **out, struct kw_error *err)
+{
+	const struct kw_task *task = &t->task;
+	struct kw_op_case *rows = kw_arena_calloc(a, task->case_count + 1, sizeof(*rows));
+	struct kw_bound *b;
+	enum kw_status status = rows ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+
+	for (size_t i = 0; status == KW_OK && i < task->case_count; i++) {
+		struct kw_op_case *r = &rows[i];
+		double bytes;
+
+		r->c = &task->cases[i];
+		status = kw_expr_bind(t->expr, r->c, a, &b, err);
+		r->inputs = kw_arena_calloc(a, task->input_count + 1, sizeof(*r->inputs));
+		r->outputs = kw_arena_calloc(a, task->output_count + 1, sizeof(*r->outputs));
+		if (status == KW_OK && (!r->inputs || !r->outputs))
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		if (status != KW_OK)
+			break;
+		for (size_t k = 0; k < task->input_count; k++)
+			r->inputs[k] = *kw_bound_input_shape(b, (int)k);
+		for (size_t k = 0; k < task->output_count; k++)
+			r->outputs[k] = *kw_bound_output_shape(b, (int)k);
+		kw_expr_cost(b, &r->cost);
+		bytes = r->cost.bytes_read + r->cost.bytes_written;
+		r->intensity = bytes > 0 ? r->cost.flops / bytes : 0;
+	}
+	*out = rows;
+	return status;
+}
