@@ -34,7 +34,7 @@ static void locate(struct kw_task_reader *r, const struct kw_yaml *n)
 	const char *at = r->text;
 
 	r->task->expr_line = n->line;
-	r->task->expr_column = n->column + (n->quoted ? 1 : 0);
+	r->task->expr_column = n->column; /* behind the quote, if there is one */
 	if (!n->quoted || n->column != 1)
 		return;
 	for (int line = 1; line < n->line && at; line++) {

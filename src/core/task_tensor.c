@@ -76,7 +76,7 @@ enum kw_status kw_task_read_intexpr(const struct kw_task_reader *r, const struct
 				    "'%.100s' was cut at a comma; put the expression in quotes",
 				    n->text);
 	s = kw_intexpr_parse((struct kw_str){ n->text, n->text_len }, n->file, n->line,
-			     n->column + (n->quoted ? 1 : 0), r->arena, out, r->err);
+			     n->column, r->arena, out, r->err);
 	if (s == KW_OK)
 		kw_intexpr_names(*out, check_dim_name, &check);
 	return s == KW_OK ? check.status : s;
