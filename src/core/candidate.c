@@ -55,7 +55,7 @@ static size_t first_bad_byte(const char *text, size_t len)
 static enum kw_status check_text(const char *name, const char *text, size_t len,
 				 struct kw_error *err)
 {
-	const char *nul = len ? memchr(text, '\0', len) : NULL;
+	const char *nul;
 	char where[512];
 	bool blank = true;
 
@@ -63,6 +63,7 @@ static enum kw_status check_text(const char *name, const char *text, size_t len,
 		return kw_fail(err, KW_ERR_LIMIT, name,
 			       "the candidate has %zu bytes; at most %u are read", len,
 			       KW_CANDIDATE_MAX_BYTES);
+	nul = len ? memchr(text, '\0', len) : NULL;
 	for (size_t i = 0; i < len && blank; i++)
 		blank = strchr(" \t\r\n", text[i]) != NULL && text[i];
 	if (blank)

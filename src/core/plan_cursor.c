@@ -147,46 +147,32 @@ struct names {
 	char near_text[128];
 };
 
-/* x.stride0: whether the part behind the dot is one that x has. */
-static bool is_property(const char *part, int rank)
-{
-	int n;
-	char end;
-
-	if (strcmp(part, "contiguous") == 0 || strcmp(part, "align") == 0)
-		return true;
-	if (sscanf(part, "stride%d%c", &n, &end) == 1 || sscanf(part, "dim%d%c", &n, &end) == 1)
-		return n >= 0 && n < rank && strspn(part, "stridem") + 1 == strlen(part);
-	return false;
-}
-
 static void check_dotted(struct names *n, const char *name, const char *dot)
 {
-	static const char *const parts[] = { "contiguous", "align",   "stride0", "stride1", "stride2",
-					     "stride3",    "stride4", "stride5", "stride6", "stride7",
-					     "dim0",       "dim1",    "dim2",    "dim3",    "dim4",
-					     "dim5",       "dim6",    "dim7" };
+	static const char *const parts[] = { "contiguous", "align",   "stride0", "dim0",    "stride1",
+					     "dim1",       "stride2", "dim2",    "stride3", "dim3",
+					     "stride4",    "dim4",    "stride5", "dim5",    "stride6",
+					     "dim6",       "stride7", "dim7" };
 	const struct kw_task *t = n->c->task;
+	const struct kw_tensor_decl *d;
 	char tensor[80];
 	const char *near;
 	int index;
 
 	snprintf(tensor, sizeof(tensor), "%.*s", (int)(dot - name), name);
-	index = kw_plan_tensor_index(t, tensor);
-	if (index >= 0) {
-		const struct kw_tensor_decl *d = (size_t)index < t->input_count
-							 ? &t->inputs[index]
-							 : &t->outputs[index - t->input_count];
-
-		if (is_property(dot + 1, d->rank))
-			return;
-		near = kw_str_nearest(dot + 1, parts, 2 + 2 * KW_MAX_RANK);
-		if (near && is_property(near, d->rank)) {
-			snprintf(n->near_text, sizeof(n->near_text), "%s.%s", tensor, near);
-			n->near = n->near_text;
-		}
-	}
 	snprintf(n->unknown, sizeof(n->unknown), "%s", name);
+	index = kw_plan_tensor_index(t, tensor);
+	if (index < 0)
+		return;
+	d = (size_t)index < t->input_count ? &t->inputs[index] : &t->outputs[index - t->input_count];
+	for (int i = 0; i < 2 + 2 * d->rank; i++)
+		if (strcmp(parts[i], dot + 1) == 0)
+			n->unknown[0] = '\0';
+	near = kw_str_nearest(dot + 1, parts, 2 + 2 * (size_t)d->rank);
+	if (near && n->unknown[0]) {
+		snprintf(n->near_text, sizeof(n->near_text), "%s.%s", tensor, near);
+		n->near = n->near_text;
+	}
 }
 
 static void check_name(void *arg, const char *name)
