@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "author/emit.h"
+#include "author/matmul.h"
 
 struct author {
 	const struct kw_task *task;
@@ -157,11 +158,27 @@ static enum kw_status try_loops(struct author *w, const struct kw_pattern *p)
 	return st == KW_OK ? propose(w, p, f) : st;
 }
 
+static enum kw_status try_matmul(struct author *w, const struct kw_pattern *p)
+{
+	struct kw_fill *f = kw_arena_calloc(w->arena, 1, sizeof(*f));
+	const char *why = NULL;
+	enum kw_status st;
+
+	if (!f)
+		return kw_fail(w->err, KW_ERR_NOMEM, "", "no memory to write the kernel");
+	st = kw_au_matmul(w->lowered, p, kernel_name(w, p->name), w->arena, f, &why, w->err);
+	if (st == KW_NO)
+		return refuse(w, p, why);
+	return st == KW_OK ? propose(w, p, f) : st;
+}
+
 static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 {
 	if (strcmp(p->family, "pointwise") == 0 || strcmp(p->family, "row_reduce") == 0 ||
 	    strcmp(p->family, "column_reduce") == 0)
 		return try_loops(w, p);
+	if (strcmp(p->family, "matmul") == 0)
+		return try_matmul(w, p);
 	return refuse(w, p, kw_arena_printf(w->arena, "the author cannot fill the family %s", p->family));
 }
 

@@ -103,7 +103,7 @@ static const char *own_name(struct kw_au_emit *e, const char *name, struct kw_st
 	for (const char *p = name; *p && k < sizeof(c) - 8; p++)
 		c[k++] = isalnum((unsigned char)*p) ? *p : '_';
 	c[k] = '\0';
-	clash = word_in_code(pattern, c) && strlen(c) > 1;
+	clash = strlen(c) > 1 ? word_in_code(pattern, c) : strchr("cijkmnprw", c[0]) != NULL;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		clash = clash || strcmp(c, words[i]) == 0;
 	clash = clash || isdigit((unsigned char)c[0]) || strncmp(c, "kw_", 3) == 0 || strncmp(c, "KW_", 3) == 0 ||
@@ -142,6 +142,8 @@ enum kw_au_level kw_au_level(const struct kw_au_emit *e, const struct kw_node *n
 {
 	const struct kw_au_node *a = &e->g->nodes[n->id];
 
+	if (e->flat)
+		return KW_AU_ELEMENT;
 	if (a->total)
 		return KW_AU_TOTAL;
 	if (e->g->form == KW_AU_COLUMNS && a->stage > 0)
@@ -181,10 +183,28 @@ const char *kw_au_seg_offset(struct kw_au_emit *e, const struct kw_au_tensor *t)
 	return offset(e, t, e->g->seg_atoms, e->g->seg_count, "seg", "seg_i");
 }
 
+static const char *flat_element(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	const char *s = "";
+
+	for (int i = 0; i < t->atom_count; i++) {
+		const char *stride = kw_au_stride(e->g, t, t->atoms[i]), *index = e->index[t->atoms[i]];
+
+		index = strcmp(stride, "1") == 0 ? index : kw_au_printf(e, "%s * %s", index, stride);
+		s = *s ? kw_au_printf(e, "%s + %s", s, index) : index;
+	}
+	return kw_au_printf(e, "%s[%s]", t->c_name, *s ? s : "0");
+}
+
 /* The element of t that the loops stand at, as an lvalue. */
 const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t)
 {
-	const char *row = kw_au_row_offset(e, t), *seg = kw_au_seg_offset(e, t);
+	const char *row, *seg;
+
+	if (e->flat)
+		return flat_element(e, t);
+	row = kw_au_row_offset(e, t);
+	seg = kw_au_seg_offset(e, t);
 
 	if (t->mask & e->col_mask) {
 		const char *stride = kw_au_stride(e->g, t, e->g->col_atom);

@@ -30,6 +30,8 @@ struct kw_au_red {
 };
 struct kw_au_emit {
 	struct kw_au_graph *g;
+	bool flat;                        /* every value is an ELEMENT; index[] says where the loops stand */
+	const char *index[KW_AU_ATOMS];
 	bool split;                       /* the row_split pattern: partial results a block */
 	uint32_t col_mask, seg_mask;
 	const char **var;                 /* by node id: the variable that holds it; NULL: none (yet) */

@@ -13,6 +13,18 @@ const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n);
 void kw_au_cone(struct kw_au_emit *e, const struct kw_node *n, enum kw_au_level level);
 void kw_au_cone_reset(struct kw_au_emit *e);
+const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value);
+const char *kw_au_wrap(struct kw_au_emit *e, const char *text);
+/* ", "-separated lists of a kernel line and of a C signature. */
+struct kw_au_args {
+	const char *plan, *c;
+};
+void kw_au_arg(struct kw_au_emit *e, struct kw_au_args *a, const char *plan, const char *c);
+void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t);
+void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size, const char *name);
+void kw_au_arg_scalars(struct kw_au_emit *e, struct kw_au_args *a);
+const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines, const char *name,
+				enum kw_dtype d, const char *shape);
 const char *kw_au_section(struct kw_au_emit *e, int pass);
 void kw_au_forget(struct kw_au_emit *e, int pass);
 void kw_au_forget_segment_names(struct kw_au_emit *e);

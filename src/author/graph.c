@@ -336,7 +336,7 @@ static enum kw_status place_tensors(struct builder *b, const int *space, int n)
 
 	for (size_t i = 0; i < g->tensor_count; i++) {
 		struct kw_au_tensor *t = &g->tensors[i];
-		const struct kw_node *out = t->output ? g->expr->outputs[t->index] : NULL;
+		const struct kw_node *out = t->given ? g->given : t->output ? g->expr->outputs[t->index] : NULL;
 		const int *axis = out ? b->node_axis[out->id] : b->tensor_axis[t->index];
 		int rank = out ? out->rank : g->task->inputs[t->index].rank;
 
@@ -538,14 +538,19 @@ static enum kw_status init_tensors(struct kw_au_graph *g)
 {
 	const struct kw_task *t = g->task;
 
-	g->tensor_count = t->input_count + t->output_count;
+	g->tensor_count = t->input_count + t->output_count + (g->given != NULL);
 	g->tensors = kw_arena_calloc(g->arena, g->tensor_count, sizeof(*g->tensors));
 	if (!g->tensors)
 		return KW_ERR_NOMEM;
 	for (size_t i = 0; i < g->tensor_count; i++) {
 		bool output = i >= t->input_count;
-		const struct kw_tensor_decl *d = output ? &t->outputs[i - t->input_count] : &t->inputs[i];
+		const struct kw_tensor_decl *d;
 
+		if (i == t->input_count + t->output_count) {
+			g->tensors[i] = (struct kw_au_tensor){ .given = true, .used = true, .name = "", .dtype = g->given->dtype };
+			continue;
+		}
+		d = output ? &t->outputs[i - t->input_count] : &t->inputs[i];
 		g->tensors[i] = (struct kw_au_tensor){ .output = output, .used = output && !g->root, .name = d->name,
 						       .dtype = d->dtype,
 						       .index = (int)(output ? i - t->input_count : i) };
@@ -625,7 +630,7 @@ enum kw_status kw_au_analyse(const struct kw_expr *e, const struct kw_au_part *p
 	if (st != KW_OK)
 		return st == KW_ERR_NOMEM ? kw_fail(err, st, "", "no memory to analyse the expression") : st;
 	for (int i = 0; i + 1 < g->atom_count;)
-		if (i + 1 >= g->atom_count - (apart ? apart - 1 : 0) || !alike(g, i, i + 1) || !merge(g, i))
+		if ((apart && i + 1 >= g->atom_count - apart) || !alike(g, i, i + 1) || !merge(g, i))
 			i++;
 	choose_loops(g);
 	return KW_OK;

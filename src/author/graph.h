@@ -27,7 +27,7 @@ struct kw_au_atom {
 };
 /* A task tensor as the kernel sees it: contiguous, its atoms outermost first. */
 struct kw_au_tensor {
-	bool output, used;
+	bool output, used, given;
 	int index;                        /* among the task's inputs or outputs */
 	enum kw_dtype dtype;
 	const char *name, *c_name;        /* in the task; in the kernel (never a word of the pattern) */
@@ -54,7 +54,7 @@ struct kw_au_graph {
 	struct kw_au_atom atoms[KW_AU_ATOMS];
 	int atom_count;
 	uint32_t kept, reduced;           /* masks */
-	struct kw_au_tensor *tensors;     /* inputs, then outputs */
+	struct kw_au_tensor *tensors;     /* inputs, then outputs, then `given` if there is one */
 	size_t tensor_count;
 	struct kw_au_node *nodes;         /* by node id */
 	int stage_count;                  /* reduction passes */

@@ -4,38 +4,25 @@
 
 #include "author/emit_internal.h"
 
-struct args {
-	const char *plan, *c;             /* the two lists so far */
-};
-
-static void add(struct kw_au_emit *e, struct args *a, const char *plan, const char *c)
+void kw_au_arg(struct kw_au_emit *e, struct kw_au_args *a, const char *plan, const char *c)
 {
 	a->plan = *a->plan ? kw_au_printf(e, "%s, %s", a->plan, plan) : plan;
 	a->c = *a->c ? kw_au_printf(e, "%s, %s", a->c, c) : c;
 }
 
-static void add_tensors(struct kw_au_emit *e, struct args *a)
+void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t)
 {
-	for (size_t i = 0; i < e->g->tensor_count; i++) {
-		const struct kw_au_tensor *t = &e->g->tensors[i];
-
-		if (t->used)
-			add(e, a, t->name, kw_au_printf(e, "%s%s *restrict %s", t->output ? "" : "const ",
-							kw_dtype_info(t->dtype)->ctype, t->c_name));
-	}
-}
-
-static const char *plan_dtype(enum kw_dtype d)
-{
-	return kw_dtype_name(d);
+	if (t->used && !t->given)
+		kw_au_arg(e, a, t->name, kw_au_printf(e, "%s%s *restrict %s", t->output ? "" : "const ",
+						      kw_dtype_info(t->dtype)->ctype, t->c_name));
 }
 
 /* A workspace line, and the argument. */
-static const char *workspace(struct kw_au_emit *e, struct args *a, const char *lines, const char *name, enum kw_dtype d,
+const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines, const char *name, enum kw_dtype d,
 			     const char *shape)
 {
-	add(e, a, name, kw_au_printf(e, "%s *restrict %s", kw_dtype_info(d)->ctype, name));
-	return kw_au_printf(e, "%s//@ workspace %s %s[%s]\n", lines, name, plan_dtype(d), shape);
+	kw_au_arg(e, a, name, kw_au_printf(e, "%s *restrict %s", kw_dtype_info(d)->ctype, name));
+	return kw_au_printf(e, "%s//@ workspace %s %s[%s]\n", lines, name, kw_dtype_name(d), shape);
 }
 
 static enum kw_dtype held_as(const struct kw_node *n)
@@ -43,69 +30,68 @@ static enum kw_dtype held_as(const struct kw_node *n)
 	return n->dtype == KW_F64 ? KW_F64 : kw_dtype_is_float(n->dtype) ? KW_F32 : n->dtype == KW_I64 ? KW_I64 : KW_I32;
 }
 
-static const char *add_workspaces(struct kw_au_emit *e, struct args *a, const char *rows, const char *cols)
+static const char *add_workspaces(struct kw_au_emit *e, struct kw_au_args *a, const char *rows, const char *cols)
 {
 	const char *lines = "";
 
 	for (int k = 0; k < e->cached_count; k++)
-		lines = workspace(e, a, lines, kw_au_printf(e, "%ss", e->cached_name[k]), held_as(e->cached[k]),
+		lines = kw_au_arg_workspace(e, a, lines, kw_au_printf(e, "%ss", e->cached_name[k]), held_as(e->cached[k]),
 				  kw_au_printf(e, "cores, max(cdiv(%s, 16), 1) * 16", cols));
 	for (int i = 0; i < e->red_count && e->split; i++)
-		lines = workspace(e, a, lines, kw_au_printf(e, "%s_partial", e->red[i].name), e->red[i].dtype,
+		lines = kw_au_arg_workspace(e, a, lines, kw_au_printf(e, "%s_partial", e->red[i].name), e->red[i].dtype,
 				  kw_au_printf(e, "max(cdiv(%s, BLOCK), 1)", cols));
 	for (size_t i = 0; i < e->g->expr->node_count; i++) {
 		const struct kw_node *n = e->g->expr->nodes[i];
 		const char *name = e->total_name[n->id];
 
 		if (name)
-			lines = workspace(e, a, lines, kw_au_printf(e, "%s_rows", name), held_as(n->args[0]),
+			lines = kw_au_arg_workspace(e, a, lines, kw_au_printf(e, "%s_rows", name), held_as(n->args[0]),
 					  kw_au_printf(e, "max(%s, 1)", rows));
 	}
 	return lines;
 }
 
-static void add_scalars(struct kw_au_emit *e, struct args *a)
+void kw_au_arg_scalars(struct kw_au_emit *e, struct kw_au_args *a)
 {
 	for (size_t i = 0; i < e->g->task->param_count; i++) {
 		const struct kw_param *p = &e->g->task->params[i];
 
 		if (e->param_used[i])
-			add(e, a, p->name, kw_au_printf(e, "%s %s", kw_dtype_info(p->dtype)->ctype, e->param_name[i]));
+			kw_au_arg(e, a, p->name, kw_au_printf(e, "%s %s", kw_dtype_info(p->dtype)->ctype, e->param_name[i]));
 	}
 	for (int i = 0; i < e->dim_count; i++)
-		add(e, a, kw_au_printf(e, "%s:i64", kw_intexpr_text(e->dim[i]->shape[0].expr)),
+		kw_au_arg(e, a, kw_au_printf(e, "%s:i64", kw_intexpr_text(e->dim[i]->shape[0].expr)),
 		    kw_au_printf(e, "int64_t dim%d", i));
 }
 
-static void add_size(struct kw_au_emit *e, struct args *a, const char *size, const char *name)
+void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size, const char *name)
 {
-	add(e, a, kw_au_printf(e, "%s:i64", size), kw_au_printf(e, "int64_t %s", name));
+	kw_au_arg(e, a, kw_au_printf(e, "%s:i64", size), kw_au_printf(e, "int64_t %s", name));
 }
 
-static void add_atoms(struct kw_au_emit *e, struct args *a, const int *atoms, int count, const char *name)
+static void add_atoms(struct kw_au_emit *e, struct kw_au_args *a, const int *atoms, int count, const char *name)
 {
-	add_size(e, a, kw_au_product(e->g, atoms, count), name);
+	kw_au_arg_size(e, a, kw_au_product(e->g, atoms, count), name);
 	for (int i = 0; i < count && count > 1; i++)
 		if (kw_au_word_in(kw_str_from(e->text), e->g->atoms[atoms[i]].var))
-			add_size(e, a, e->g->atoms[atoms[i]].size, e->g->atoms[atoms[i]].var);
+			kw_au_arg_size(e, a, e->g->atoms[atoms[i]].size, e->g->atoms[atoms[i]].var);
 }
 
-/* Breaks "void f(a, b, ...)" into lines of at most 110 columns. */
-static const char *wrap(struct kw_au_emit *e, const char *text)
+/* Breaks "void f(a, b, ...)" into lines of at most 100 columns or so. */
+const char *kw_au_wrap(struct kw_au_emit *e, const char *text)
 {
-	char *s = kw_arena_strdup(e->g->arena, text);
-	size_t start = 0, comma = 0;
+	struct kw_str rest = kw_str_from(text), part;
+	const char *s = "";
+	size_t width = 0;
 
-	for (size_t i = 0; s && s[i]; i++) {
-		if (i - start > 96 && comma > start) {
-			s[comma + 1] = '\n';
-			start = comma + 1;
-		}
-		if (s[i] == ',')
-			comma = i;
+	while (rest.len && kw_str_split(&rest, ',', &part)) {
+		bool first = !*s, broken = !first && width + part.len > 96;
+
+		part = first ? part : kw_str_trim(part);
+		s = kw_au_printf(e, "%s%s" KW_STR_FMT, s, first ? "" : broken ? ",\n\t\t" : ", ", KW_STR_ARG(part));
+		width = broken ? 16 + part.len : width + part.len + 2;
 	}
-	e->failed = e->failed || !s;
-	return s ? s : "";
+	return kw_au_printf(e, "%s\n", s);
 }
 
 /* `rows` and `cols` of a `when` line as the task's own sizes. */
@@ -138,25 +124,26 @@ const char *kw_au_substitute(struct kw_au_emit *e, const char *when)
 enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, struct kw_fill *f)
 {
 	struct kw_au_graph *g = e->g;
-	struct args a = { "", "" };
+	struct kw_au_args a = { "", "" };
 	const char *rows = kw_au_product(g, g->row_atoms, g->row_count), *lines;
 	const char *cols = g->col_atom >= 0 ? g->atoms[g->col_atom].size : "1";
 
-	add_tensors(e, &a);
+	for (size_t i = 0; i < g->tensor_count; i++)
+		kw_au_arg_tensor(e, &a, &g->tensors[i]);
 	lines = add_workspaces(e, &a, rows, cols);
-	add_scalars(e, &a);
+	kw_au_arg_scalars(e, &a);
 	add_atoms(e, &a, g->row_atoms, g->row_count, "rows");
 	if (e->wants_segs)
 		add_atoms(e, &a, g->seg_atoms, g->seg_count, "segs");
-	add_size(e, &a, cols, "cols");
+	kw_au_arg_size(e, &a, cols, "cols");
 	if (e->uses_cores)
-		add(e, &a, "cores:i32", "int32_t cores");
+		kw_au_arg(e, &a, "cores:i32", "int32_t cores");
 	for (int i = 0; i < e->red_count; i++)
 		if (e->red[i].kind == KW_AU_INDEX)
 			lines = kw_au_printf(e, "%s//@ require (%s) * (%s) <= 2147483647\n", lines, cols,
 					     kw_au_product(g, g->seg_atoms, g->seg_count));
 	kw_fill_set(f, "plan", kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, a.plan, lines));
-	kw_fill_set(f, "signature", wrap(e, kw_au_printf(e, "%svoid %s(%s)\n", e->cached_count ? "#include <omp.h>\n\n" : "",
+	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "%svoid %s(%s)", e->cached_count ? "#include <omp.h>\n\n" : "",
 							 kernel, a.c)));
 	return e->failed ? kw_fail(e->err, KW_ERR_NOMEM, "", "no memory to write the kernel") : KW_OK;
 }

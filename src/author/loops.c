@@ -412,7 +412,7 @@ static struct kw_au_tensor *output_tensor(struct kw_au_emit *e, size_t i)
 	return &e->g->tensors[e->g->task->input_count + i];
 }
 
-static const char *store_one(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value)
+const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value)
 {
 	if (t->dtype == KW_F32 || t->dtype == KW_F64)
 		return kw_au_printf(e, "%s = %s;\n", to, value);
@@ -448,7 +448,7 @@ static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
 			continue;
 		value = kw_au_expression(e, x->outputs[i]);
 		to = in_strip(e, t) ? kw_au_printf(e, "%s_strip[i]", t->c_name) : kw_au_element(e, t);
-		body = kw_au_printf(e, "%s%s", body, store_one(e, t, to, value));
+		body = kw_au_printf(e, "%s%s", body, kw_au_store(e, t, to, value));
 		if (!in_strip(e, t))
 			continue;
 		strip = kw_au_printf(e, "%s%s %s_strip[STRIP];\n", strip, kw_dtype_info(t->dtype)->ctype, t->c_name);
@@ -479,9 +479,9 @@ static const char *finish_text(struct kw_au_emit *e)
 		const char *value = level == KW_AU_ROW || level == KW_AU_VECTOR ? kw_au_expression(e, x->outputs[i]) : "";
 
 		if (level == KW_AU_ROW)
-			s = kw_au_printf(e, "%s%s", s, store_one(e, t, kw_au_element(e, t), value));
+			s = kw_au_printf(e, "%s%s", s, kw_au_store(e, t, kw_au_element(e, t), value));
 		else if (level == KW_AU_VECTOR)
-			vec = kw_au_printf(e, "%s\t%s", vec, store_one(e, t, kw_au_element(e, t), value));
+			vec = kw_au_printf(e, "%s\t%s", vec, kw_au_store(e, t, kw_au_element(e, t), value));
 		else if (level == KW_AU_SEGMENT)
 			e->why = "an output with one value a segment";
 	}
@@ -525,7 +525,7 @@ static const char *total_text(struct kw_au_emit *e)
 	}
 	for (size_t i = 0; i < x->output_count; i++)
 		if (kw_au_level(e, x->outputs[i]) == KW_AU_TOTAL)
-			s = kw_au_printf(e, "%s%s", s, store_one(e, output_tensor(e, i),
+			s = kw_au_printf(e, "%s%s", s, kw_au_store(e, output_tensor(e, i),
 							 kw_au_printf(e, "%s[0]", output_tensor(e, i)->c_name),
 							 kw_au_expression(e, x->outputs[i])));
 	return s;

@@ -75,7 +75,9 @@ void matmul(const float *restrict a, const float *restrict b, float *restrict y,
 
 #pragma omp for schedule(dynamic)
 		for (int64_t task = 0; task < batches * tiles_m * tiles_n; task++) {
+			//< batch
 			const int64_t batch = task / (tiles_m * tiles_n);
+			//>
 			const int64_t i0 = task / tiles_n % tiles_m * MC, j0 = task % tiles_n * NC;
 			const int64_t height = m - i0 < MC ? m - i0 : MC, width = n - j0 < NC ? n - j0 : NC;
 

@@ -1,0 +1,248 @@
+#include "author/matmul.h"
+
+#include <string.h>
+
+#include "author/emit_internal.h"
+
+struct product {
+	const struct kw_expr *expr;
+	const struct kw_node *node;       /* the CONTRACT */
+	bool b_is_nk;                     /* linear: the right operand is (n, k) */
+	struct kw_au_emit *a, *b, *y;     /* left, right, result */
+	const char *batches, *m, *n, *k;  /* sizes */
+	const char *why;
+};
+
+static enum kw_status no(struct product *p, const char *why)
+{
+	p->why = why;
+	return KW_NO;
+}
+
+static enum kw_status find_product(struct product *p)
+{
+	for (size_t i = 0; i < p->expr->node_count; i++) {
+		const struct kw_node *n = p->expr->nodes[i];
+
+		if (n->kind != KW_NODE_CONTRACT)
+			continue;
+		if (p->node)
+			return no(p, "more than one matrix product");
+		p->node = n;
+	}
+	if (!p->node)
+		return no(p, "no matrix product");
+	p->b_is_nk = strcmp(kw_au_op(p->node), "linear") == 0;
+	if ((!p->b_is_nk && strcmp(kw_au_op(p->node), "matmul")) || p->node->arg_count != 2)
+		return no(p, "a contraction that is no plain matrix product");
+	if (p->node->args[0]->rank < 2 || p->node->args[1]->rank < 2)
+		return no(p, "one operand is a vector: that is a reduction");
+	return KW_OK;
+}
+
+/* An operand (or the result) as a space of its own: two atoms, or three with a batch. */
+static enum kw_status space(struct product *p, const struct kw_au_part *part, const struct kw_pattern *pattern,
+			    struct kw_arena *arena, struct kw_au_emit **out, struct kw_error *err)
+{
+	struct kw_au_graph *g;
+	enum kw_status st = kw_au_analyse(p->expr, part, arena, &g, &p->why, err);
+
+	*out = kw_arena_calloc(arena, 1, sizeof(**out));
+	if (!*out)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to write the kernel");
+	if (st != KW_OK)
+		return st;
+	if (g->form != KW_AU_POINTWISE || g->atom_count < 2)
+		return no(p, "an operand is not elementwise over its matrix");
+	if (g->atom_count > 3)
+		return no(p, "batch axes that do not merge into one");
+	st = kw_au_emit_init(*out, g, false, (struct kw_str){ pattern->text, pattern->len }, err);
+	(*out)->flat = true;
+	return st;
+}
+
+/* Names sizes and indices of a space's atoms: batch, then the two of the matrix. */
+static void name_space(struct kw_au_emit *e, const char *size0, const char *index0, const char *size1,
+		       const char *index1)
+{
+	int last = e->g->atom_count - 1;
+
+	e->g->atoms[0].var = "batches";
+	e->index[0] = "batch";
+	e->g->atoms[last - 1].var = size0;
+	e->index[last - 1] = index0;
+	e->g->atoms[last].var = size1;
+	e->index[last] = index1;
+}
+
+static enum kw_status check_sizes(struct product *p)
+{
+	const struct kw_au_graph *a = p->a->g, *b = p->b->g, *y = p->y->g;
+	const struct kw_au_atom *ya = &y->atoms[y->atom_count - 2];
+	const struct kw_au_tensor *given = &y->tensors[y->tensor_count - 1];
+
+	if (given->atom_count != y->atom_count)
+		return no(p, "the result has axes that the product has not");
+	for (int i = 0; i < given->atom_count; i++)
+		if (given->atoms[i] != i)
+			return no(p, "the result is permuted");
+	if ((a->atom_count == 3 || b->atom_count == 3) && y->atom_count != 3)
+		return no(p, "batches are joined with the matrix");
+	if ((a->atom_count == 3 && a->atoms[0].probe != y->atoms[0].probe) ||
+	    (b->atom_count == 3 && b->atoms[0].probe != y->atoms[0].probe))
+		return no(p, "one operand's batch is broadcast");
+	if (a->atoms[a->atom_count - 2].probe != ya[0].probe)
+		return no(p, "rows of the product do not line up");
+	p->batches = y->atom_count == 3 ? y->atoms[0].size : "1";
+	p->m = ya[0].size;
+	p->n = ya[1].size;
+	p->k = a->atoms[a->atom_count - 1].size;
+	return KW_OK;
+}
+
+/* Whether the operand's memory runs along its last atom. */
+static bool last_contiguous(const struct kw_au_graph *g)
+{
+	for (size_t i = 0; i < g->task->input_count; i++) {
+		const struct kw_au_tensor *t = &g->tensors[i];
+
+		if (t->used && t->atom_count >= 2)
+			return t->atoms[t->atom_count - 1] == g->atom_count - 1;
+	}
+	return true;
+}
+
+static const char *pack_a(struct product *p)
+{
+	const char *value = kw_au_expression(p->a, p->node->args[0]);
+
+	if (last_contiguous(p->a->g))
+		return kw_au_printf(p->a, "for (int r = 0; r < rows; r++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
+					  "\t\tto[p * MR + r] = (real)%s;\n", value);
+	return kw_au_printf(p->a, "for (int64_t p = 0; p < depth; p++)\n\tfor (int r = 0; r < rows; r++)\n"
+				  "\t\tto[p * MR + r] = (real)%s;\n", value);
+}
+
+static const char *pack_b(struct product *p)
+{
+	const char *value = kw_au_expression(p->b, p->node->args[1]);
+
+	if (last_contiguous(p->b->g) != p->b_is_nk)
+		return kw_au_printf(p->b, "for (int64_t p = 0; p < depth; p++)\n\tfor (int c = 0; c < cols; c++)\n"
+					  "\t\tto[p * NR + c] = (real)%s;\n", value);
+	return kw_au_printf(p->b, "for (int c = 0; c < cols; c++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
+				  "\t\tto[p * NR + c] = (real)%s;\n", value);
+}
+
+static const char *body(struct product *p)
+{
+	struct kw_au_emit *e = p->y;
+	const char *s;
+
+	e->var[p->node->id] = "sum_row[c]";
+	for (size_t i = 0; i < p->expr->output_count; i++)
+		kw_au_cone(e, p->expr->outputs[i], KW_AU_ELEMENT);
+	s = kw_au_section(e, 0);
+	if (*s)
+		s = kw_au_printf(e, "%s\n", s);
+	for (size_t i = 0; i < p->expr->output_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[e->g->task->input_count + i];
+
+		s = kw_au_printf(e, "%s%s", s, kw_au_store(e, t, kw_au_element(e, t),
+							   kw_au_expression(e, p->expr->outputs[i])));
+	}
+	return s;
+}
+
+static enum kw_dtype sum_dtype(const struct kw_node *n)
+{
+	if (kw_dtype_is_float(n->dtype))
+		return n->dtype == KW_F64 ? KW_F64 : KW_F32;
+	return n->dtype == KW_I64 ? KW_I64 : KW_I32;
+}
+
+/* Tensors, params and sizes of all three spaces, named alike in each. */
+static void interface(struct product *p, const char *kernel, struct kw_fill *f)
+{
+	struct kw_au_emit *e = p->y;
+	struct kw_au_args args = { "", "" };
+	enum kw_dtype d = sum_dtype(p->node);
+	const char *lines = "";
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		struct kw_au_tensor *t = &e->g->tensors[i];
+
+		if (i < e->g->task->input_count)
+			t->used = t->used || p->a->g->tensors[i].used || p->b->g->tensors[i].used;
+		kw_au_arg_tensor(e, &args, t);
+	}
+	for (size_t i = 0; i < e->g->task->param_count; i++)
+		e->param_used[i] = e->param_used[i] || p->a->param_used[i] || p->b->param_used[i];
+	lines = kw_au_arg_workspace(e, &args, lines, "packed_a", d, "cores, MC * KC");
+	lines = kw_au_arg_workspace(e, &args, lines, "packed_b", d, "cores, KC * NC");
+	lines = kw_au_arg_workspace(e, &args, lines, "tiles", d, "cores, MC * NC");
+	kw_au_arg_scalars(e, &args);
+	kw_au_arg_size(e, &args, p->batches, "batches");
+	kw_au_arg_size(e, &args, p->m, "m");
+	kw_au_arg_size(e, &args, p->n, "n");
+	kw_au_arg_size(e, &args, p->k, "k");
+	kw_au_arg(e, &args, "cores:i32", "int32_t cores");
+	kw_fill_set(f, "plan", kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
+	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "void %s(%s)", kernel, args.c)));
+	kw_fill_set(f, "types", kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(d)));
+}
+
+static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern, struct kw_arena *a, struct kw_error *err)
+{
+	const struct kw_au_part left = { .root = p->node->args[0], .apart = 2 };
+	const struct kw_au_part right = { .root = p->node->args[1], .apart = 2 };
+	const struct kw_au_part result = { .given = p->node, .apart = 2 };
+	enum kw_status st = space(p, &left, pattern, a, &p->a, err);
+
+	if (st == KW_OK)
+		st = space(p, &right, pattern, a, &p->b, err);
+	if (st == KW_OK)
+		st = space(p, &result, pattern, a, &p->y, err);
+	if (st == KW_OK)
+		st = check_sizes(p);
+	if (st != KW_OK)
+		return st;
+	name_space(p->a, "m", "(i0 + panel + r)", "k", "(k0 + p)");
+	if (p->b_is_nk)
+		name_space(p->b, "n", "(j0 + panel + c)", "k", "(k0 + p)");
+	else
+		name_space(p->b, "k", "(k0 + p)", "n", "(j0 + panel + c)");
+	name_space(p->y, "m", "i", "n", "j");
+	return KW_OK;
+}
+
+enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_pattern *pattern, const char *kernel,
+			    struct kw_arena *a, struct kw_fill *f, const char **why, struct kw_error *err)
+{
+	struct product p = { .expr = lowered };
+	const char *text;
+	enum kw_status st = find_product(&p);
+
+	if (st == KW_OK)
+		st = spaces(&p, pattern, a, err);
+	*why = p.why;
+	if (st != KW_OK)
+		return st;
+	kw_fill_set(f, "pack_a", pack_a(&p));
+	kw_fill_set(f, "pack_b", pack_b(&p));
+	text = kw_au_printf(p.y, "\n%s", body(&p));
+	kw_fill_set(f, "body", text);
+	text = kw_au_printf(p.y, "%s%s%s", text, pack_a(&p), pack_b(&p));
+	if (kw_au_word_in(kw_str_from(text), "batch"))
+		kw_fill_set(f, "batch", "const int64_t batch = task / (tiles_m * tiles_n);\n");
+	if (p.a->dim_count || p.b->dim_count) {
+		*why = "an operand that computes with a dim";
+		return KW_NO;
+	}
+	interface(&p, kernel, f);
+	if (p.a->failed || p.b->failed || p.y->failed) {
+		*why = p.a->why ? p.a->why : p.b->why ? p.b->why : p.y->why ? p.y->why : "its text grew too long";
+		return KW_NO;
+	}
+	return KW_OK;
+}
