@@ -97,6 +97,8 @@ void kw_device_close(struct kw_device *d);
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
 bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+/* Whether every buffer of 4 MiB or more lies in huge pages: times with and without do not compare. */
+bool kw_session_huge_pages(const struct kw_session *s);
 /* As kw_session_ptr, but where the buffer lies in the player: for messages only. */
 uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer);
 /* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. */

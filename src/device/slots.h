@@ -10,6 +10,7 @@
 
 struct slot_buffer {
 	int fd;
+	bool huge;                     /* in huge pages */
 	size_t file_bytes, offset;     /* the buffer starts offset bytes into the file */
 	uint8_t *map;                  /* judge's mapping of the whole file */
 	uint64_t address;              /* player's mapping of the whole file */
