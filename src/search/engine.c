@@ -94,6 +94,7 @@ static enum kw_status open_run(struct kw_search *s, struct kw_error *err)
 	if (strcmp(row.backend, s->opts->backend) != 0)
 		return kw_fail(err, KW_ERR_USAGE, "", "run %lld is for backend %s, not %s", (long long)s->run_id,
 			       row.backend, s->opts->backend);
+	s->evaluations = row.evaluations;
 	return kw_store_run_claim(s->store, s->run_id, err);
 }
 
@@ -230,18 +231,18 @@ static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g
 {
 	struct kw_round round = { .index = s->round + 1, .best_ns_before = s->best_ns };
 	struct kw_step step = { 0 };
-	int before = s->evaluations;
 	enum kw_status status = g->next(s, state, &step, more, err), kept;
 
 	if (status != KW_OK || !*more)
 		return status;
 	s->round++;
+	s->round_evaluations = 0;
 	s->rounds_planned = s->round + (g->left ? g->left(s, state) : 0);
 	status = play_step(s, &step, out, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
 	round.step = step.what;
-	round.evaluations = s->evaluations - before;
+	round.evaluations = s->round_evaluations;
 	round.best_ns_after = s->best_ns;
 	kept = keep_round(s, &round, out, err);
 	if (g->told && status == KW_OK)

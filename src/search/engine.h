@@ -55,6 +55,7 @@ struct kw_search {
 	int round, rounds_planned;
 	int evaluations;                  /* completed verdicts of this run */
 	int fresh;                        /* of them judged now */
+	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */
 	int64_t start_ns;
 	double best_ns, best_speedup;

@@ -116,6 +116,7 @@ static enum kw_status recall(struct kw_search *s, const struct kw_candidate *c, 
 			fill_outcome(v, out);
 			out->verdict_id = row.id;
 			out->recalled = true;
+			s->round_evaluations += row.round == s->round;
 		} else {
 			kw_verdict_release(v);
 			kw_verdict_init(v);
@@ -147,6 +148,8 @@ static enum kw_status judge_and_store(struct kw_search *s, const struct kw_candi
 	if (status == KW_OK) {
 		fill_outcome(v, out);
 		s->fresh++;
+		s->evaluations++;
+		s->round_evaluations++;
 	}
 	return status;
 }
@@ -181,7 +184,6 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 		status = KW_NO;
 	}
 	if (status == KW_OK) {
-		s->evaluations++;
 		s->upcoming -= s->upcoming > 0;
 		snprintf(text, sizeof(text), "%s%s%s", kw_verdict_name(out->cls),
 			 out->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out->subclass));

@@ -1,0 +1,178 @@
+/* search_world.h - a made-up machine for the tests of src/search: candidates whose times and verdicts are formulas.
+ *
+ * The source of a candidate says how it behaves, in lines the plan parser does not look at:
+ *     //! ns 1000            time of the perf case at the default point
+ *     //! per STEP 16 500    this much more for every factor of two that STEP is away from 16
+ *     //! fails STEP 64      does not build there             //! wrong STEP 8   wrong there
+ *     //! verdict CLASS/SUB  at every effort                  //! final CLASS/SUB  at the final one only */
+#ifndef KW_TESTS_SEARCH_WORLD_H
+#define KW_TESTS_SEARCH_WORLD_H
+
+#include <math.h>
+#include <signal.h>
+
+#include "search/engine.h"
+#include "temp.h"
+
+static const char world_task_text[] =
+	"name: world\n"
+	"dims: { n: { min: 1, max: 4096 } }\n"
+	"inputs:\n  x: { dtype: f32, shape: [n] }\n"
+	"outputs:\n  y: { dtype: f32, shape: [n] }\n"
+	"reference:\n  expr: |\n    y = x\n"
+	"perf: [ { n: 1024 } ]\ncheck: [ { n: 3 } ]\n";
+
+struct world {
+	struct kw_task task;
+	struct kw_arena arena;
+	struct kw_hardware hardware;
+	struct kw_search_ports ports;
+	struct kw_proposal proposals[16];
+	size_t count;
+	int calls, screens, fulls, finals; /* judged, not recalled */
+	int interrupt_at;                  /* raise SIGINT when calls gets there */
+	int fail_at;                       /* the machine fails there */
+};
+
+static int64_t tune_value(const struct kw_candidate *c, const char *name)
+{
+	for (size_t i = 0; i < c->plan.tune_count; i++)
+		if (strcmp(c->plan.tunes[i].name, name) == 0)
+			return c->tune_values ? c->tune_values[i] : c->plan.tunes[i].default_value;
+	return 0;
+}
+
+static void set_class(struct kw_verdict *v, const char *word)
+{
+	for (int s = 1; s < KW_S_COUNT; s++) {
+		char name[80];
+		enum kw_verdict_class cls = kw_subclass_class((enum kw_subclass)s);
+
+		snprintf(name, sizeof(name), "%s/%s", kw_verdict_name(cls), kw_subclass_name((enum kw_subclass)s));
+		if (strcmp(name, word) == 0) {
+			v->cls = cls;
+			v->subclass = (enum kw_subclass)s;
+		}
+	}
+}
+
+/* Reads the //! lines; the time at this point. */
+static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, struct kw_verdict *v)
+{
+	struct kw_str rest = { c->source, c->source_len }, line;
+	double ns = 1000.0;
+
+	while (kw_str_split(&rest, '\n', &line)) {
+		char text[200], name[64], word[64];
+		long long value;
+		double number;
+
+		snprintf(text, sizeof(text), KW_STR_FMT, KW_STR_ARG(line));
+		if (sscanf(text, "//! ns %lf", &number) == 1)
+			ns = number;
+		if (sscanf(text, "//! per %63s %lld %lf", name, &value, &number) == 3)
+			ns += number * fabs(log2((double)tune_value(c, name) / (double)value));
+		if (sscanf(text, "//! fails %63s %lld", name, &value) == 2 && tune_value(c, name) == value)
+			set_class(v, "build_error/resources");
+		if (sscanf(text, "//! wrong %63s %lld", name, &value) == 2 && tune_value(c, name) == value)
+			set_class(v, "wrong/mismatch");
+		if (sscanf(text, "//! verdict %63s", word) == 1)
+			set_class(v, word);
+		if (effort == KW_EFFORT_FINAL && sscanf(text, "//! final %63s", word) == 1)
+			set_class(v, word);
+	}
+	return ns;
+}
+
+static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
+				     struct kw_verdict *v, struct kw_error *err)
+{
+	struct world *w = arg;
+	struct kw_case_result *r = kw_arena_calloc(&v->arena, 1, sizeof(*r));
+	struct kw_bound_plan bound;
+	struct kw_tune_point point = { c->tune_values, c->plan.tune_count };
+	int64_t base[4] = { 0 };
+	struct kw_view views[2] = { { .dtype = KW_F32, .shape = { 1, { 1024 } }, .stride = { 1 }, .base = base },
+				    { .dtype = KW_F32, .shape = { 1, { 1024 } }, .stride = { 1 }, .base = base } };
+	double ns;
+
+	w->calls++;
+	w->screens += o->effort == KW_EFFORT_SCREEN;
+	w->fulls += o->effort == KW_EFFORT_FULL;
+	w->finals += o->effort == KW_EFFORT_FINAL;
+	if (w->fail_at == w->calls)
+		return kw_fail(err, KW_ERR_IO, "", "the machine failed");
+	if (w->interrupt_at == w->calls)
+		raise(SIGINT);
+	ns = behave(c, o->effort, v);
+	if (kw_plan_bind(&c->plan, &w->task, &w->task.cases[0], views, &point, NULL, &w->arena, &bound, err) != KW_OK)
+		return KW_ERR_BUG;
+	if (!bound.applicable)
+		v->cls = KW_V_NOT_APPLICABLE;
+	v->task_name = w->task.name;
+	v->backend = "c";
+	v->device = "cpu";
+	v->when_ms = 1;
+	if (v->cls != KW_V_OK)
+		return KW_OK;
+	*r = (struct kw_case_result){ .label = w->task.cases[0].label, .perf = true, .has_times = true };
+	r->dims = kw_arena_copy(&v->arena, w->task.cases[0].dims, sizeof(int64_t));
+	r->dim_count = 1;
+	r->times.median_ns = r->times.ci_low_ns = r->times.ci_high_ns = r->times.min_ns = ns;
+	r->times.method = "single";
+	v->cases = r;
+	v->case_count = 1;
+	v->geomean_speedup = o->with_baselines ? 10000.0 / ns : 0.0;
+	v->geomean_sol = 100.0 / ns;
+	return KW_OK;
+}
+
+static enum kw_status world_propose(void *arg, struct kw_arena *a, struct kw_proposal **out, size_t *count,
+				    const char ***reasons, size_t *reason_count, struct kw_error *err)
+{
+	struct world *w = arg;
+	static const char *why[] = { "other: serves matmul only" };
+
+	(void)a;
+	(void)err;
+	*out = w->proposals;
+	*count = w->count;
+	*reasons = why;
+	*reason_count = 1;
+	return KW_OK;
+}
+
+static void world_init(struct world *w, const char *goal)
+{
+	char text[1000];
+	struct kw_error err = { 0 };
+
+	memset(w, 0, sizeof(*w));
+	kw_arena_init(&w->arena, 64 << 20);
+	snprintf(w->hardware.name, sizeof(w->hardware.name), "test machine");
+	w->ports = (struct kw_search_ports){ .arg = w, .evaluate = world_evaluate, .propose = world_propose,
+					     .hardware = &w->hardware };
+	snprintf(text, sizeof(text), "%s%s", world_task_text, goal);
+	if (kw_task_parse_yaml(&w->task, "world.yaml", text, strlen(text), &err) != KW_OK)
+		diag("%s: %s", err.where, err.text);
+}
+
+static void world_add(struct world *w, const char *name, const char *lines)
+{
+	struct kw_error err = { 0 };
+	struct kw_proposal *p = &w->proposals[w->count++];
+	const char *text = kw_arena_printf(&w->arena, "//@ kernel %s args=(x, y, n:i64)\n%s\n", name, lines);
+
+	p->pattern = name;
+	p->why = "";
+	if (kw_candidate_from_text(&p->candidate, name, "c", text, strlen(text), &w->task, &w->arena, &err) != KW_OK)
+		diag("%s: %s", err.where, err.text);
+}
+
+static void world_release(struct world *w)
+{
+	kw_task_release(&w->task);
+	kw_arena_release(&w->arena);
+}
+
+#endif
