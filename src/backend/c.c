@@ -1,0 +1,456 @@
+/* The C backend: gcc or clang, one shared object a build, made in a fresh folder inside the compiler's box. */
+#include "backend/c.h"
+
+#include "backend/cache.h"
+#include "backend/elf.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/proc.h"
+#include "device/sandbox.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_TIMEOUT_MS = 30000, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
+#define HEADER_PATH "src/backend/builtin/kw.h"
+
+/* One build's own things; strings live in the arena. */
+struct build {
+	const struct kw_candidate *c;
+	const struct kw_bound_plan *bound;
+	const struct kw_build_opts *opts;
+	struct kw_toolchain tool;
+	struct kw_arena arena;
+	char *header;
+	size_t header_len;
+	const char *flags[MAX_ARGS];      /* for compiling; NULL-terminated */
+	size_t flag_count;
+	bool fast_math;
+	char dir[PATH_MAX];               /* "" until it is made */
+	const char *source_path, *object_path, *part_path;
+	struct kw_diagnostics diags;
+	struct kw_build_result *out;
+};
+
+static void add_flag(struct build *b, const char *flag)
+{
+	if (flag && b->flag_count < MAX_ARGS - 1)
+		b->flags[b->flag_count++] = flag;
+	b->fast_math = b->fast_math || (flag && kw_flag_is_fast_math(flag));
+}
+
+static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
+		       const char *message)
+{
+	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
+	b->out->cls = cls;
+	b->out->subclass = subclass;
+}
+
+/* ---- flags ---- */
+
+/* Line of the plan line that has this flag; 0 when it is not found. */
+static int flag_line(const struct kw_candidate *c, const char *flag)
+{
+	const char *at = c->source ? strstr(c->source, flag) : NULL;
+	int line = at ? 1 : 0;
+
+	for (const char *p = c->source; at && p < at; p++)
+		line += *p == '\n';
+	return line;
+}
+
+static bool check_plan_flags(struct build *b)
+{
+	const char *const *names;
+	char message[300];
+	size_t n;
+
+	names = kw_flags_allowed(&n);
+	for (size_t i = 0; i < b->c->plan.flag_count; i++) {
+		const char *flag = b->c->plan.flags[i], *near;
+
+		if (kw_flag_allowed(flag))
+			continue;
+		near = kw_str_nearest(flag, names, n);
+		snprintf(message, sizeof(message), "the flag '%.100s' is not on the list of allowed flags%s%s%s", flag,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, flag_line(b->c, flag), 1, message);
+		return false;
+	}
+	return true;
+}
+
+/* -fno-math-errno and -fno-trapping-math change no value, and without them gcc 12 vectorises neither square roots nor
+ * selects (see builtin/kw.h). */
+static void choose_flags(struct build *b)
+{
+	static const char *const usual[] = { "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math",
+					     "-fno-semantic-interposition" };
+
+	add_flag(b, "-std=gnu17");
+	add_flag(b, "-O3");
+	for (size_t i = 0; !b->opts->naive_flags && i < sizeof(usual) / sizeof(usual[0]); i++)
+		add_flag(b, usual[i]);
+	add_flag(b, "-fPIC");
+	add_flag(b, "-Wall");
+	add_flag(b, "-Wno-unknown-pragmas");
+	add_flag(b, "-Wno-unused");
+	add_flag(b, "-Werror=implicit-function-declaration");
+	if (b->tool.clang) {
+		add_flag(b, "-fno-caret-diagnostics");
+		add_flag(b, "-fno-color-diagnostics");
+		add_flag(b, "-ferror-limit=20");
+		add_flag(b, "-Wno-pass-failed");
+	} else {
+		add_flag(b, "-fdiagnostics-format=json");
+		add_flag(b, "-fmax-errors=20");
+		add_flag(b, "-pipe");
+	}
+	for (size_t i = 0; i < b->c->plan.flag_count; i++)
+		add_flag(b, b->c->plan.flags[i]);
+	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
+		add_flag(b, b->opts->extra_flags[i]);
+	for (size_t i = 0; i < b->bound->define_count; i++)
+		add_flag(b, kw_arena_printf(&b->arena, "-D%s=%lld", b->bound->defines[i].name,
+					    (long long)b->bound->defines[i].value));
+}
+
+static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+{
+	struct kw_hasher h;
+
+	if (kw_hasher_init(&h) != 0)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	kw_hasher_addz(&h, "backend", "c 1");
+	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
+	kw_hasher_addz(&h, "name", b->c->name);
+	kw_hasher_add(&h, "header", b->header, b->header_len);
+	kw_hasher_addz(&h, "compiler", b->tool.path);
+	kw_hasher_addz(&h, "toolchain", b->tool.identity);
+	kw_hasher_addz(&h, "cpu", kw_toolchain_cpu());
+	for (size_t i = 0; i < b->flag_count; i++)
+		kw_hasher_addz(&h, "flag", b->flags[i]);
+	for (size_t i = 0; i < b->bound->kernel_count; i++)
+		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
+	kw_hasher_final(&h, key);
+	return KW_OK;
+}
+
+/* ---- the candidate's own includes ---- */
+
+/* Files beside the system's headers are not there for a candidate: said before the compiler reads one. The box is what
+ * keeps it; this is the clear message. */
+static bool check_includes(struct build *b)
+{
+	const char *p = b->c->source;
+	int line = 1;
+
+	for (; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL, line++) {
+		const char *q = p + strspn(p, " \t");
+		char message[300];
+
+		if (*q != '#')
+			continue;
+		q += 1 + strspn(q + 1, " \t");
+		if (strncmp(q, "include", 7) != 0)
+			continue;
+		q += 7 + strspn(q + 7, " \t");
+		if ((*q == '"' || *q == '<') && (q[1] == '/' || strncmp(q + 1, "..", 2) == 0)) {
+			int n = (int)strcspn(q + 1, "\">\n");
+
+			snprintf(message, sizeof(message),
+				 "#include of '%.*s': a candidate includes system headers by name only, no files",
+				 n > 150 ? 150 : n, q + 1);
+			fail_build(b, KW_V_BUILD_ERROR, KW_S_INCLUDE, line, (int)(q - p) + 1, message);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- running the compiler ---- */
+
+static enum kw_status make_folder(struct build *b, struct kw_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	char *header_path;
+	enum kw_status s;
+
+	snprintf(b->dir, sizeof(b->dir), "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+	if (!mkdtemp(b->dir)) {
+		char name[PATH_MAX];
+
+		memcpy(name, b->dir, sizeof(name));
+		b->dir[0] = '\0';
+		return kw_fail(err, KW_ERR_IO, name, "cannot make a folder to build in");
+	}
+	b->source_path = kw_path_join(&b->arena, b->dir, "candidate.c");
+	b->object_path = kw_path_join(&b->arena, b->dir, "candidate.so");
+	b->part_path = kw_path_join(&b->arena, b->dir, "candidate.o");
+	header_path = kw_path_join(&b->arena, b->dir, "kw.h");
+	if (!b->source_path || !b->object_path || !b->part_path || !header_path)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	b->diags.path = b->source_path;
+	s = kw_file_write(header_path, b->header, b->header_len, err);
+	return s == KW_OK ? kw_file_write(b->source_path, b->c->source, b->c->source_len, err) : s;
+}
+
+/* A compiler outside /usr needs the folder that it was installed to. */
+static const char *compiler_home(struct build *b)
+{
+	char real[PATH_MAX], *slash;
+
+	if (!realpath(b->tool.path, real) || strncmp(real, "/usr/", 5) == 0 || strncmp(real, "/bin/", 5) == 0)
+		return NULL;
+	for (int up = 0; up < 2; up++) {
+		slash = strrchr(real, '/');
+		if (slash && slash != real)
+			*slash = '\0';
+	}
+	return kw_arena_strdup(&b->arena, real);
+}
+
+static enum kw_status run_compiler(struct build *b, const char *const *argv, struct kw_proc_result *r,
+				   struct kw_error *err)
+{
+	const char *read[2] = { compiler_home(b), NULL };
+	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
+	struct kw_proc_opts o = { .env = env, .cwd = b->dir, .max_out_bytes = MAX_OUTPUT };
+	struct kw_sandbox *box = NULL;
+	enum kw_status s = KW_OK;
+
+	env[2] = kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir);
+	env[3] = kw_arena_printf(&b->arena, "HOME=%s", b->dir);
+	o.timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	if (!b->opts->trusted) {
+		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
+		o.before_exec = kw_sandbox_enter;
+		o.before_exec_arg = box;
+	}
+	if (s == KW_OK)
+		s = kw_proc_run(argv, &o, r, err);
+	kw_sandbox_free(box);
+	return s;
+}
+
+/* What a compiler that failed says of itself when it does not say it in a message. */
+static void explain_end(struct build *b, const struct kw_proc_result *r, int timeout_ms)
+{
+	char message[200];
+
+	if (r->timed_out) {
+		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
+			 (double)timeout_ms * 1e-3);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+	} else if (r->signal) {
+		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)", r->signal,
+			 r->signal == SIGKILL || r->signal == SIGXCPU ? "it took more than it may" : "it crashed");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+	} else {
+		b->out->cls = KW_V_BUILD_ERROR;
+		b->out->subclass = kw_diagnostics_class(&b->diags);
+		for (size_t i = 0; i < b->diags.count; i++)
+			if (b->diags.list[i].severity == KW_ERROR)
+				return;
+		snprintf(message, sizeof(message), "the compiler ended with code %d and no message: %.100s", r->exit_code,
+			 r->err.ptr ? r->err.ptr : "");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_SYNTAX, 0, 0, message);
+	}
+}
+
+/* One run; link: objects to the shared object (or source straight to it). */
+static enum kw_status compile(struct build *b, bool compiles, bool links, struct kw_error *err)
+{
+	const char *argv[MAX_ARGS + 24];
+	struct kw_proc_result r;
+	size_t n = 0;
+	enum kw_status s;
+
+	argv[n++] = b->tool.path;
+	for (size_t i = 0; i < b->flag_count; i++)
+		if (compiles || strncmp(b->flags[i], "-f", 2) != 0 || strcmp(b->flags[i], "-fopenmp") == 0)
+			if (compiles || !kw_flag_is_fast_math(b->flags[i]))
+				argv[n++] = b->flags[i];
+	if (compiles) {
+		argv[n++] = "-include";
+		argv[n++] = "kw.h";
+	}
+	if (links) {
+		argv[n++] = "-shared";
+		argv[n++] = "-Wl,-z,defs";
+		argv[n++] = "-Wl,-z,now";
+		argv[n++] = "-Wl,-z,noexecstack";
+	} else {
+		argv[n++] = "-c";
+	}
+	argv[n++] = compiles ? b->source_path : b->part_path;
+	if (links)
+		argv[n++] = "-lm";
+	argv[n++] = "-o";
+	argv[n++] = links ? b->object_path : b->part_path;
+	argv[n] = NULL;
+	s = run_compiler(b, argv, &r, err);
+	if (s != KW_OK)
+		return s;
+	kw_diagnostics_parse(&b->diags, r.out.ptr, r.out.len, b->c->source);
+	kw_diagnostics_parse(&b->diags, r.err.ptr, r.err.len, b->c->source);
+	if (r.exit_code != 0)
+		explain_end(b, &r, b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS);
+	kw_proc_result_release(&r);
+	return KW_OK;
+}
+
+/* ---- the object ---- */
+
+static enum kw_status read_object(struct build *b, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	struct kw_elf_facts facts;
+	struct kw_buf bytes;
+	enum kw_status s;
+
+	kw_buf_init(&bytes, MAX_OBJECT);
+	s = kw_file_read(b->object_path, MAX_OBJECT, &bytes, err);
+	if (s == KW_ERR_LIMIT || s == KW_ERR_INPUT || (s == KW_OK && !kw_elf_facts(bytes.ptr, bytes.len, &facts))) {
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0,
+			   "the compiled object is over 64 MiB, or no object at all");
+		kw_buf_release(&bytes);
+		return KW_OK;
+	}
+	if (s != KW_OK) {
+		kw_buf_release(&bytes);
+		return s;
+	}
+	a->facts = json_pack("{s:I,s:I,s:I}", "text_bytes", (json_int_t)facts.text_bytes, "writable_bytes",
+			     (json_int_t)facts.writable_bytes, "functions", (json_int_t)facts.function_count);
+	a->code_bytes = bytes.len;
+	a->code = kw_buf_take(&bytes);
+	kw_buf_release(&bytes);
+	return a->code && a->facts ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "no memory for the compiled object");
+}
+
+static void check_entries(struct build *b)
+{
+	const struct kw_artefact *a = &b->out->artefact;
+	char message[480];
+	struct kw_buf list;
+
+	for (size_t i = 0; i < b->bound->kernel_count && b->out->cls == KW_V_OK; i++) {
+		const char *name = b->bound->kernels[i].name;
+		int line = i < b->c->plan.kernel_count ? b->c->plan.kernels[i].line : 0;
+
+		if (kw_elf_has_function(a->code, a->code_bytes, name))
+			continue;
+		kw_buf_init(&list, 4096);
+		kw_elf_list_functions(a->code, a->code_bytes, &list);
+		snprintf(message, sizeof(message), "no function '%.100s' is in the object; there %s%.300s", name,
+			 list.len ? "is: " : "is none", list.len ? list.ptr : "");
+		kw_buf_release(&list);
+		fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, line, 1, message);
+	}
+}
+
+static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+{
+	enum kw_status s = make_folder(b, err);
+
+	if (s == KW_OK)
+		s = compile(b, true, !b->fast_math, err);
+	if (s == KW_OK && b->fast_math && b->out->cls == KW_V_OK)
+		s = compile(b, false, true, err);
+	if (s == KW_OK && b->out->cls == KW_V_OK)
+		s = read_object(b, err);
+	if (s == KW_OK && b->out->cls == KW_V_OK)
+		check_entries(b);
+	return s;
+}
+
+static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	char key[KW_SHA256_HEX];
+	enum kw_status s;
+
+	choose_flags(b);
+	s = make_key(b, key, err);
+	if (s != KW_OK)
+		return s;
+	if (!b->opts->no_cache && kw_cache_get(key, a)) {
+		memcpy(a->key, key, sizeof(key));
+		return KW_OK;
+	}
+	snprintf(a->toolchain, sizeof(a->toolchain), "%s", b->tool.version);
+	a->kind = "elf-so";
+	s = build_fresh(b, err);
+	kw_diagnostics_take(&b->diags, a);
+	memcpy(a->key, key, sizeof(key));
+	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
+		kw_cache_put(key, a);
+	return s;
+}
+
+static enum kw_status build_c(const struct kw_candidate *c, const struct kw_bound_plan *bound,
+			      const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+{
+	struct build *b = kw_calloc(1, sizeof(*b));
+	enum kw_status s;
+
+	if (!b)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	b->c = c;
+	b->bound = bound;
+	b->opts = opts;
+	b->out = out;
+	out->cls = KW_V_OK;
+	out->subclass = KW_S_NONE;
+	out->artefact.kind = "elf-so";
+	kw_arena_init(&b->arena, 16 << 20);
+	s = kw_toolchain_find(opts->compiler, &b->tool, err);
+	if (s == KW_OK)
+		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
+	if (s != KW_OK)
+		goto out;
+	kw_diagnostics_init(&b->diags, NULL, c->name);
+	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->tool.version);
+	if (check_plan_flags(b) && (opts->trusted || check_includes(b)))
+		s = build_or_find(b, err);
+	else
+		kw_diagnostics_take(&b->diags, &out->artefact);
+out:
+	if (b->dir[0])
+		kw_rmtree(b->dir, NULL);
+	kw_diagnostics_release(&b->diags);
+	kw_arena_release(&b->arena);
+	kw_free(b);
+	return s;
+}
+
+static enum kw_status probe_c(char *text, size_t text_bytes, struct kw_error *err)
+{
+	struct kw_toolchain first, second;
+	enum kw_status s = kw_toolchain_find(NULL, &first, err);
+
+	if (s != KW_OK)
+		return s;
+	if (!first.clang && kw_toolchain_find("clang", &second, NULL) == KW_OK)
+		snprintf(text, text_bytes, "%s, %s", first.version, second.version);
+	else
+		snprintf(text, text_bytes, "%s", first.version);
+	return KW_OK;
+}
+
+extern const struct kw_backend kw_backend_c;
+const struct kw_backend kw_backend_c = {
+	.name = "c",
+	.language = "C17",
+	.extensions = ".c",
+	.device = "cpu",
+	.probe = probe_c,
+	.build = build_c,
+};

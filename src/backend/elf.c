@@ -1,0 +1,120 @@
+#include "backend/elf.h"
+
+#include <elf.h>
+#include <string.h>
+
+/* The parts of an object that were found to lie within its bytes. */
+struct object {
+	const char *bytes;
+	size_t len;
+	Elf64_Ehdr header;
+};
+
+static bool read_at(const struct object *o, uint64_t at, void *out, size_t n)
+{
+	if (at > o->len || n > o->len - at)
+		return false;
+	memcpy(out, o->bytes + at, n);
+	return true;
+}
+
+static bool open_object(struct object *o, const void *bytes, size_t len)
+{
+	*o = (struct object){ .bytes = bytes, .len = len };
+	return read_at(o, 0, &o->header, sizeof(o->header)) && memcmp(o->header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	       o->header.e_ident[EI_CLASS] == ELFCLASS64 && o->header.e_ident[EI_DATA] == ELFDATA2LSB &&
+	       o->header.e_shentsize == sizeof(Elf64_Shdr);
+}
+
+static bool section(const struct object *o, unsigned i, Elf64_Shdr *out)
+{
+	return i < o->header.e_shnum && read_at(o, o->header.e_shoff + (uint64_t)i * sizeof(*out), out, sizeof(*out));
+}
+
+/* Calls fn for each exported, defined function; stops when it returns true. */
+static bool each_function(const void *bytes, size_t len, bool (*fn)(void *arg, const char *name), void *arg)
+{
+	struct object o;
+	Elf64_Shdr symbols, names;
+	Elf64_Sym s;
+
+	if (!open_object(&o, bytes, len))
+		return false;
+	for (unsigned i = 0; section(&o, i, &symbols); i++) {
+		if (symbols.sh_type != SHT_DYNSYM || !section(&o, symbols.sh_link, &names))
+			continue;
+		if (names.sh_size == 0 || names.sh_offset > len || names.sh_size > len - names.sh_offset ||
+		    o.bytes[names.sh_offset + names.sh_size - 1] != '\0')
+			return false;
+		for (uint64_t k = 0; k < symbols.sh_size / sizeof(s); k++) {
+			if (!read_at(&o, symbols.sh_offset + k * sizeof(s), &s, sizeof(s)))
+				return false;
+			if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF || s.st_name >= names.sh_size)
+				continue;
+			if (fn(arg, o.bytes + names.sh_offset + s.st_name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool of_runtime(const char *name)
+{
+	return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
+}
+
+static bool same_name(void *arg, const char *name)
+{
+	return strcmp(arg, name) == 0;
+}
+
+bool kw_elf_has_function(const void *bytes, size_t len, const char *name)
+{
+	char wanted[512];
+	size_t n = strlen(name);
+
+	if (n >= sizeof(wanted))
+		return false;
+	memcpy(wanted, name, n + 1);
+	return each_function(bytes, len, same_name, wanted);
+}
+
+static bool add_name(void *arg, const char *name)
+{
+	struct kw_buf *out = arg;
+
+	if (!of_runtime(name))
+		kw_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+	return false;
+}
+
+void kw_elf_list_functions(const void *bytes, size_t len, struct kw_buf *out)
+{
+	each_function(bytes, len, add_name, out);
+}
+
+static bool count_name(void *arg, const char *name)
+{
+	*(size_t *)arg += !of_runtime(name);
+	return false;
+}
+
+bool kw_elf_facts(const void *bytes, size_t len, struct kw_elf_facts *out)
+{
+	struct object o;
+	Elf64_Shdr s;
+
+	*out = (struct kw_elf_facts){ 0 };
+	if (!open_object(&o, bytes, len))
+		return false;
+	/* NOBITS is .bss; linkers keep their own tables (.got, .dynamic) under other names and types. */
+	for (unsigned i = 0; section(&o, i, &s); i++) {
+		if (s.sh_flags & SHF_EXECINSTR)
+			out->text_bytes += (int64_t)(s.sh_size & INT64_MAX);
+		else if ((s.sh_flags & SHF_WRITE) && (s.sh_flags & SHF_ALLOC) &&
+			 (s.sh_type == SHT_NOBITS || (s.sh_type == SHT_PROGBITS && s.sh_addralign >= 4 && s.sh_size > 8)))
+			out->writable_bytes += (int64_t)(s.sh_size & INT64_MAX);
+	}
+	each_function(bytes, len, count_name, &out->function_count);
+	return true;
+}
