@@ -10,10 +10,14 @@
  * error that names it. */
 enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struct kw_pattern **out, size_t *count,
 				  struct kw_error *err);
-/* Records a verdict as experience (text: task, family, dtype, pattern, tune, outcome). */
+/* Records a verdict as experience (text: task, expression, family, dtype, pattern, tune, outcome, summary). A candidate that did
+ * not apply teaches nothing and is left out. memory NULL: nothing happens. */
 enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t, const struct kw_expr *e,
 			       const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err);
-/* One list over patterns, hardware sheets and experience that match the words; best first. */
+/* One list over patterns (kind "pattern"), hardware sheets ("hardware") and experience ("verdict", "note") that match the
+ * words; best first: by how many of the words a row has, knowledge before experience. Empty words match all. memory NULL: knowledge
+ * only. At most limit rows (0: 50). Rows that are files have id 0 and their path as the device of "hardware", text is
+ * what the file says of itself. */
 enum kw_status kw_memory_search(struct kw_store *memory, const char *words, int limit, struct kw_arena *a,
 				struct kw_memory_row **out, size_t *count, struct kw_error *err);
 
