@@ -36,9 +36,12 @@ enum kw_node_kind {
 struct kw_op;            /* one row of the op table; opaque outside expr/ but for the calls below */
 const char *kw_op_name(const struct kw_op *op);
 
-/* A symbolic size: an integer expression over dims, kept as canonical text and as a tree. */
+/* A symbolic size: an integer expression over dims. The polynomial is its canonical form (internal.h);
+ * the intexpr holds the canonical text: kw_intexpr_text(s.expr). Of a DIM node, shape[0] is its value. */
+struct kw_poly;
 struct kw_sym {
 	const struct kw_intexpr *expr;
+	const struct kw_poly *poly;
 };
 struct kw_node {
 	enum kw_node_kind kind;
