@@ -231,7 +231,7 @@ enum kw_status run_checks(const struct xexpr *x, const struct kw_intenv *env, co
 		const struct constraint *c = &x->checks[i];
 		int64_t p, q;
 		struct kw_error inner = { 0 };
-		char text[1200];
+		char text[1800];
 
 		if (sym_eval(c->a, env, &p, &inner) != KW_OK || sym_eval(c->b, env, &q, &inner) != KW_OK) {
 			snprintf(text, sizeof(text), "%s (case %s)", inner.text, where);
