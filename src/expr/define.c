@@ -150,8 +150,8 @@ static struct kw_node *copy_node(struct builder *b, const struct kw_node *n, str
 	return finish(b, &x->n);
 }
 
-enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
-			    struct kw_expr **out, struct kw_error *err)
+static enum kw_status lower_once(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
+				 struct kw_expr **out, struct kw_error *err)
 {
 	struct xexpr *x = kw_arena_calloc(a, 1, sizeof(*x));
 	struct kw_node **map = kw_arena_calloc(a, e->node_count + 1, sizeof(struct kw_node *));
@@ -178,15 +178,38 @@ enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct k
 	x->e.outputs = kw_arena_alloc(a, sizeof(struct kw_node *) * (e->output_count + 1));
 	if (!x->e.outputs)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to lower the expression");
-	for (size_t i = 0; i < e->output_count; i++) {
+	for (size_t i = 0; i < e->output_count; i++)
 		x->e.outputs[i] = map[e->outputs[i]->id];
-		x->e.outputs[i]->use_count++;
+	*out = &x->e;
+	return KW_OK;
+}
+
+static bool has_definitions(const struct kw_expr *e, bool (*keep)(const struct kw_node *))
+{
+	for (size_t i = 0; i < e->node_count; i++) {
+		const struct kw_node *n = e->nodes[i];
+		if (n->op && !(keep && keep(n)) && op_definition(n->op->id))
+			return true;
 	}
-	for (size_t i = 0; i < x->e.node_count; i++) {
-		for (int k = 0; k < x->e.nodes[i]->arg_count; k++)
-			x->e.nodes[i]->args[k]->use_count++;
-	}
-	return finish_sizes(&x->e, a, err) == KW_OK ? (*out = &x->e, KW_OK) : KW_ERR_LIMIT;
+	return false;
+}
+
+/* Definitions may use composites: again until none is left (no definition uses itself). */
+enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
+			    struct kw_expr **out, struct kw_error *err)
+{
+	enum kw_status s;
+
+	do {
+		s = lower_once(e, keep, a, out, err);
+		if (s != KW_OK)
+			return s;
+		(*out)->output_count = e->output_count;
+		drop_unused(*out);
+		e = *out;
+	} while (has_definitions(e, keep));
+	count_uses(*out);
+	return finish_sizes(*out, a, err);
 }
 
 enum kw_status kw_expr_lower(const struct kw_expr *e, struct kw_arena *a, struct kw_expr **out, struct kw_error *err)

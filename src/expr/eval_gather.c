@@ -98,6 +98,30 @@ static int by_value(const void *p, const void *q)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
+/* The first `keep` of size elements in order. Few: by insertion behind a threshold; many: all are sorted. */
+static void select_top(struct pair *pairs, const double *p, int64_t stride, int64_t size, int64_t keep)
+{
+	int64_t n = 0;
+
+	if (keep > 64) {
+		for (int64_t i = 0; i < size; i++)
+			pairs[i] = (struct pair){ p[i * stride], i };
+		qsort(pairs, (size_t)size, sizeof(*pairs), by_value);
+		return;
+	}
+	for (int64_t i = 0; keep && i < size; i++) {
+		struct pair new = { p[i * stride], i };
+		int64_t at;
+
+		if (n == keep && by_value(&new, &pairs[n - 1]) > 0)
+			continue;
+		n += n < keep;
+		for (at = n - 1; at > 0 && by_value(&new, &pairs[at - 1]) < 0; at--)
+			pairs[at] = pairs[at - 1];
+		pairs[at] = new;
+	}
+}
+
 static bool topk(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	int axis = n->axes[0];
@@ -118,9 +142,7 @@ static bool topk(struct ctx *c, const struct kw_node *n, const struct box *x, do
 	}
 	for (int64_t o = 0; o < outer; o++) {
 		for (int64_t k = 0; k < inner; k++) {
-			for (int64_t i = 0; i < size; i++)
-				pairs[i] = (struct pair){ p[(o * size + i) * inner + k], i };
-			qsort(pairs, (size_t)size, sizeof(*pairs), by_value);
+			select_top(pairs, p + o * size * inner + k, inner, size, x->start[axis] + x->count[axis]);
 			for (int64_t i = 0; i < x->count[axis]; i++) {
 				const struct pair *q = &pairs[x->start[axis] + i];
 				out[(o * x->count[axis] + i) * inner + k] = n->index ? (double)q->i : q->v;

@@ -31,6 +31,18 @@ static void grow(struct demand *d, const struct box *x, int rank)
 	d->any = true;
 }
 
+/* A read by index touches at most as many places of its axis as there are indices. */
+static void few_rows(const struct kw_node *n, const struct box *x, struct box *need)
+{
+	int axis = n->axes[0], rank = n->op->id == OP_TAKE ? (int)n->attr[1] : 1;
+	int64_t count = 1;
+
+	for (int i = axis; i < axis + rank; i++)
+		count *= x->count[i];
+	if (count < need->count[axis])
+		need->count[axis] = count;
+}
+
 /* Demands of all nodes when box x of n is asked; stops at materialised nodes (but counts them). */
 static void demands(const struct kw_eval *ev, const struct kw_node *n, const struct box *x, struct demand *d)
 {
@@ -43,6 +55,8 @@ static void demands(const struct kw_eval *ev, const struct kw_node *n, const str
 		for (int k = 0; k < m->arg_count; k++) {
 			struct box need;
 			need_box(ev->b, m, &d[i].box, k, &need);
+			if (k == 0 && m->kind == KW_NODE_GATHER && m->op->id != OP_TOPK)
+				few_rows(m, &d[i].box, &need);
 			grow(&d[m->args[k]->id], &need, m->args[k]->rank);
 		}
 	}

@@ -177,8 +177,10 @@ static enum kw_status check_cases(struct builder *b, const struct kw_task *t)
 	return KW_OK;
 }
 
-static void count_uses(struct kw_expr *e)
+void count_uses(struct kw_expr *e)
 {
+	for (size_t i = 0; i < e->node_count; i++)
+		e->nodes[i]->use_count = 0;
 	for (size_t i = 0; i < e->node_count; i++) {
 		for (int k = 0; k < e->nodes[i]->arg_count; k++)
 			e->nodes[i]->args[k]->use_count++;
@@ -188,7 +190,7 @@ static void count_uses(struct kw_expr *e)
 }
 
 /* Inputs stay; what no output needs goes. */
-static void drop_unused(struct kw_expr *e)
+void drop_unused(struct kw_expr *e)
 {
 	bool live[MAX_NODES] = { false };
 	size_t n = 0;

@@ -189,6 +189,8 @@ struct kw_node *make_reduce(struct builder *b, enum op_id id, struct kw_node *x,
 const char *op_definition(enum op_id id); /* NULL: primitive */
 /* Fills kw_sym.expr of every node from its polynomial. */
 enum kw_status finish_sizes(struct kw_expr *e, struct kw_arena *a, struct kw_error *err);
+void count_uses(struct kw_expr *e);
+void drop_unused(struct kw_expr *e);
 /* keep: op ids that stay composite; NULL: none. */
 enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
 			    struct kw_expr **out, struct kw_error *err);
