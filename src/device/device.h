@@ -56,6 +56,8 @@ struct kw_play_result {
 	int64_t offset_bytes;             /* of the address from the buffer's start (may be negative) */
 	uint64_t address;
 	bool write;                       /* the access was a write, as far as known */
+	bool misaligned;                  /* SIGSEGV that carries no address: a vector access that is not aligned (or an
+					   * address that cannot be one) */
 	bool late;                        /* buffer, slot, offset_bytes changed between the answer and the stop */
 	bool blocked_syscall;             /* ended or refused by the sandbox */
 	char detail[200];                 /* "system call openat refused", dlerror text */
@@ -97,6 +99,8 @@ void kw_device_close(struct kw_device *d);
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
 bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+/* Writes a slot's buffers back and drops them from every cache: the next call on it is cold, whatever the caches hold. */
+void kw_session_flush(struct kw_session *s, int slot);
 /* Whether every buffer of 4 MiB or more lies in huge pages: times with and without do not compare. */
 bool kw_session_huge_pages(const struct kw_session *s);
 /* As kw_session_ptr, but where the buffer lies in the player: for messages only. */

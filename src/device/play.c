@@ -361,6 +361,7 @@ static void describe_fault(struct kw_player *p, const struct wire_reply *w, stru
 	r->signal = w->number;
 	r->address = w->address;
 	r->write = w->write == 1;
+	r->misaligned = w->write == 2;
 	if (w->write == 2)
 		snprintf(r->detail, sizeof(r->detail), "a misaligned vector access or an address outside the address space");
 	if (w->address && !kw_slots_find(p->session, w->address, &r->slot, &r->buffer, &r->offset_bytes))

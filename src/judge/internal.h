@@ -111,6 +111,7 @@ enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);
 enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool linger, int64_t *wall_ns,
 			    struct kw_error *err);
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err);
+void kw_trial_late(struct stage *s, const struct kw_play_result *r);
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill);
 void kw_trial_release(struct kw_play_result *r);
 

@@ -62,6 +62,13 @@ static double per_call(const struct kw_play_result *r, int64_t fixed_ns, int n)
 	return ns > 1 ? ns : 1;
 }
 
+/* What filling, poisoning and the turn before left in the caches would make some turns warm. */
+static void flush(struct turns *t)
+{
+	for (int i = 0; i < t->batch; i++)
+		kw_session_flush(t->s->session, t->order[i]);
+}
+
 static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
 {
 	struct stage *s = t->s;
@@ -70,12 +77,14 @@ static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
 
 	for (int i = 0; i < t->batch; i++)
 		kw_stage_poison(s, t->order[i]);
+	flush(t);
 	st = s->w->j->dev->ops->run(s->player, t->order, t->batch, kw_stage_timeout_ms(s), &r, err);
 	if (st != KW_OK)
 		return st;
 	s->w->v->run_ns += r.wall_ns;
 	if (r.end != KW_PLAY_DONE)
 		kw_trial_fault(s, &r, KW_FILL_DECLARED);
+	kw_trial_late(s, &r);
 	*ns = per_call(&r, s->fixed_ns, t->batch);
 	kw_trial_release(&r);
 	for (int i = 0; i < t->batch && st == KW_OK && !s->w->failed; i++) {
@@ -89,7 +98,10 @@ static enum kw_status base_turn(struct turns *t, int b, double *ns, struct kw_er
 {
 	struct stage *s = t->s;
 	struct kw_play_result r = { .buffer = -1 };
-	enum kw_status st = s->w->j->dev->ops->run(t->base_player[b], t->order, t->batch, 120000, &r, err);
+	enum kw_status st;
+
+	flush(t);
+	st = s->w->j->dev->ops->run(t->base_player[b], t->order, t->batch, 120000, &r, err);
 
 	if (st == KW_OK && r.end != KW_PLAY_DONE)
 		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",

@@ -25,6 +25,19 @@ int kw_stage_timeout_ms(const struct stage *s)
 
 /* ---- faults of a call ------------------------------------------------------------------------- */
 
+static enum kw_subclass misaligned(const struct stage *s, char *text, size_t n)
+{
+	for (int i = 0; i < s->tensors; i++)
+		if (s->spec[i].misalign_bytes) {
+			snprintf(text, n, "an aligned access to %s, which is only aligned to its element size in this case; "
+				 "use unaligned loads or `require %s.align >= 32`", s->spec[i].name, s->spec[i].name);
+			return KW_S_MISALIGNED;
+		}
+	snprintf(text, n, "an aligned vector access to an address that is not aligned; buffers are aligned to 64 bytes, rows and "
+		 "single elements only to their size");
+	return KW_S_MISALIGNED;
+}
+
 static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_play_result *r, char *text, size_t n)
 {
 	const struct kw_buffer_spec *b = r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? &s->spec[r->buffer] : NULL;
@@ -44,12 +57,8 @@ static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_p
 		return KW_S_OUT_OF_BOUNDS;
 	}
 	if (r->signal == SIGSEGV || r->signal == SIGBUS) {
-		for (int i = 0; i < s->tensors && r->address == 0; i++)
-			if (s->spec[i].misalign_bytes) {
-				snprintf(text, n, "an aligned access to %s, which is only aligned to its element size in this case; "
-					 "use unaligned loads or `require %s.align >= 32`", s->spec[i].name, s->spec[i].name);
-				return KW_S_MISALIGNED;
-			}
+		if (r->misaligned)
+			return misaligned(s, text, n);
 		snprintf(text, n, "it %s address 0x%llx, which is in none of its buffers", r->write ? "wrote to" : "touched",
 			 (unsigned long long)r->address);
 		return KW_S_ILLEGAL_ACCESS;
@@ -105,6 +114,19 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fil
 		 r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? s->spec[r->buffer].name : "none",
 		 (long long)r->offset_bytes, (unsigned long long)r->address, r->detail, r->detail[0] ? "\n" : "");
 	kw_fail_verdict(s->w, s->c->label, sub, text, evidence);
+}
+
+/* The device read words of the outputs when the answer came and again after the stop. */
+void kw_trial_late(struct stage *s, const struct kw_play_result *r)
+{
+	char text[200], evidence[300];
+
+	if (!r->late || s->w->failed)
+		return;
+	snprintf(text, sizeof text, "%s was still being written when the call had returned", s->spec[r->buffer].name);
+	snprintf(evidence, sizeof evidence, "case: %s\nslot %d, buffer %s, byte offset %lld changed between the answer and the stop",
+		 s->c->label, r->slot, s->spec[r->buffer].name, (long long)r->offset_bytes);
+	kw_fail_verdict(s->w, s->c->label, KW_S_LATE_WRITE, text, evidence);
 }
 
 /* ---- players ---------------------------------------------------------------------------------- */
@@ -234,6 +256,7 @@ enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double
 		*wall_ns = r.wall_ns;
 	if (r.end != KW_PLAY_DONE)
 		kw_trial_fault(s, &r, fill);
+	kw_trial_late(s, &r);
 	kw_trial_release(&r);
 	if (!s->w->failed)
 		st = kw_trial_check(s, slot, fill, share, err);

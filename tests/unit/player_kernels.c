@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -40,6 +41,12 @@ K(reads_past) { y[0] = V(x)[n]; }
 K(writes_input) { V(x)[3] = 1; DO; }
 K(unlocks) { mprotect((void *)((uintptr_t)x & ~4095ul), 4096, PROT_READ | PROT_WRITE); V(x)[3] = 1; DO; }
 K(null) { *V(0) = 1; }
+#ifdef __SSE2__
+#include <emmintrin.h>
+K(misaligned) { _mm_store_si128((__m128i *)(void *)(uintptr_t)(y + 1), _mm_set1_epi32(1)); }
+#else
+K(misaligned) { DO; }
+#endif
 K(divides) { volatile int z = 0; y[0] = 7 / z; }
 K(illegal) { __builtin_trap(); }
 K(aborts) { abort(); }
@@ -84,7 +91,7 @@ K(floods_threads) { pthread_t t; int c = 0; while (c < 5000 && pthread_create(&t
 K(writes_channel) { write(3, "ok", 2); DO; }
 K(forges) { char m[1024] = { 0 }; for (int i = 4; i < 1024; i++) send(3, m, i, 0x40); DO; }
 K(closes) { close(3); DO; }
-K(answers_twice) { static char m[216]; m[0] = 0x7d; m[1] = 0x72; send(3, m, sizeof(m), 0x40); DO; }
+K(answers_twice) { static char m[200]; m[0] = 0x7d; m[1] = 0x72; send(3, m, sizeof(m), 0x40); DO; }
 static struct { float *y; int64_t n; } job;
 static void *later(void *p) { usleep(300); for (;;) { for (int64_t i = 0; i < job.n; i++) job.y[i] = i; usleep(100); } return p; }
 K(late) { pthread_t t; job.y = y; job.n = n; DO; pthread_create(&t, 0, later, 0); }
@@ -97,3 +104,28 @@ void scalars(const float *x, float *y, int8_t a, float b, double c, int64_t d, i
   y[10] = k; y[11] = l; y[12] = m; y[13] = o; y[14] = p; y[15] = (float)q; }
 void scratch(const float *x, float *y, int64_t n, float *w) { float s = 0; for (int64_t i = 0; i < 64; i++) { s += w[i]; w[i] = 1; }
   DO; y[0] = s; }
+
+/* It finds the command and its nonce in the player's data, answers in the player's name, and computes afterwards. */
+static uint64_t nonce;
+static int look(struct dl_phdr_info *i, size_t size, void *arg)
+{
+  (void)size; (void)arg;
+  for (int k = 0; k < i->dlpi_phnum && i->dlpi_name[0] == 0; k++)
+    if (i->dlpi_phdr[k].p_type == PT_LOAD && (i->dlpi_phdr[k].p_flags & PF_W))
+      for (size_t o = 0; o + 16 < i->dlpi_phdr[k].p_memsz; o += 8) {
+        const uint32_t *w = (const uint32_t *)(i->dlpi_addr + i->dlpi_phdr[k].p_vaddr + o);
+        if (w[0] == 0x6b7b && w[1] == 1) memcpy(&nonce, w + 2, 8);
+      }
+  return 1;
+}
+K(answers_first)
+{
+  char m[200] = { 0x7d, 0x72 };
+  nonce = 0;
+  dl_iterate_phdr(look, 0);
+  memcpy(m + 8, &nonce, 8);
+  if (nonce) send(3, m, sizeof(m), 0x40);
+  usleep(2000);
+  DO;
+  for (;;) usleep(1000);
+}

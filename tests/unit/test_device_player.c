@@ -227,7 +227,14 @@ static void test_bounds(void)
 	play("unlocks", 1, TIMEOUT_MS);
 	ok(r.end == KW_PLAY_SIGNAL && r.buffer == 0 && r.write, "an input cannot be made writable");
 	ok(((float *)kw_session_ptr(session, 1, 0))[3] == 4.0f, "and keeps its value");
+	play("misaligned", 0, TIMEOUT_MS);
+#if defined(__x86_64__)
+	ok(r.end == KW_PLAY_SIGNAL && r.misaligned, "a misaligned vector access is told from others");
+#else
+	ok(r.end == KW_PLAY_DONE || r.end == KW_PLAY_SIGNAL, "a misaligned vector access");
+#endif
 	play("null", 0, TIMEOUT_MS);
+	ok(!r.misaligned, "a null pointer is not misaligned");
 	ok(r.end == KW_PLAY_SIGNAL && r.signal == SIGSEGV && r.buffer == -1 && r.address == 0, "a null write is nobody's buffer");
 }
 
@@ -345,6 +352,27 @@ static void test_background(void)
 	device->ops->player_stop(p);
 }
 
+/* Answers before it computes: whatever was not there when the answer came is seen to change, or is still missing. */
+static void test_early_answer(void)
+{
+	for (int i = 0; i < N; i++)
+		((float *)kw_session_ptr(session, 0, 1))[i] = -5.0f;
+	play("answers_first", 0, TIMEOUT_MS);
+	is_int(r.end, KW_PLAY_DONE, "it can answer in the player's name");
+	ok(r.late || !is_twice(0) || r.wall_ns >= 2000000, "but what it does afterwards is seen, missing or timed");
+}
+
+static void test_flush(void)
+{
+	float *y = kw_session_ptr(session, 2, 1);
+
+	y[7] = 3.5f;
+	kw_session_flush(session, 2);
+	ok(y[7] == 3.5f, "flushing keeps values");
+	is_int(play("twice", 2, TIMEOUT_MS), KW_PLAY_DONE, "and buffers work");
+	ok(is_twice(2), "as before");
+}
+
 static void test_load(void)
 {
 	static const char constructor[] = "#include <fcntl.h>\n__attribute__((constructor)) static void c(void)"
@@ -445,6 +473,8 @@ static void test_cases(void)
 	test_refused();
 	test_floods();
 	test_background();
+	test_early_answer();
+	test_flush();
 	test_load();
 }
 
