@@ -52,20 +52,23 @@ enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e,
 }
 
 static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
-			   const struct kw_candidate *c, struct kw_op_eval *out, struct kw_error *err)
+			   const struct kw_candidate *c, const char *effort, struct kw_op_eval *out,
+			   struct kw_error *err)
 {
 	enum kw_status status = kw_store_task_put(s, t->task.sha256, t->task.name, t->task.text, err);
 
 	if (status == KW_OK)
 		status = kw_store_candidate_put(s, c, err);
 	if (status == KW_OK)
-		status = kw_store_verdict_put(s, 0, 0, "full", &out->verdict, &out->verdict_id, err);
+		status = kw_store_verdict_put(s, 0, 0, effort, &out->verdict, &out->verdict_id, err);
 	return status;
 }
 
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o,
 			  struct kw_op_eval *out, struct kw_error *err)
 {
+	static const char *const efforts[] = { [KW_EFFORT_SCREEN] = "screen", [KW_EFFORT_FULL] = "full",
+					       [KW_EFFORT_FINAL] = "final" };
 	struct kw_op_task t = { 0 };
 	struct kw_candidate c;
 	struct kw_judge_opts jo;
@@ -76,7 +79,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 	memset(out, 0, sizeof(*out));
 	kw_arena_init(&out->arena, CANDIDATE_ARENA_BYTES);
 	kw_verdict_init(&out->verdict);
-	kw_judge_opts_default(&jo, KW_EFFORT_FULL);
+	kw_judge_opts_default(&jo, o->effort);
 	status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
 	if (status == KW_OK)
 		status = kw_candidate_load(&c, o->file, o->backend, &t.task, &out->arena, err);
@@ -89,7 +92,8 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 		status = kw_op_judge_for(c.backend, &judge, err);
 	if (status == KW_OK) {
 		out->name = c.name;
-		jo.trials = o->trials;
+		jo.trials = o->trials ? o->trials : jo.trials;
+		jo.call_timeout_ms = o->call_timeout_ms;
 		jo.threads = o->threads;
 		jo.seed = o->seed;
 		jo.large = o->large || (jo.only_case >= 0 && t.task.cases[jo.only_case].large);
@@ -98,7 +102,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 		status = kw_judge_eval(judge, &t.task, t.expr, &c, &jo, &out->verdict, err);
 	}
 	if (status == KW_OK)
-		status = keep(store, &t, &c, out, err);
+		status = keep(store, &t, &c, efforts[o->effort], out, err);
 	if (status == KW_OK)
 		status = kw_op_learn(&t.task, t.expr, &c, &out->verdict, err);
 	kw_judge_free(judge);

@@ -3,7 +3,7 @@
  * An operation takes what the user named, does the work with the lower folders and returns a result struct. It prints
  * nothing and never exits. A wrong kernel is in the result; enum kw_status is for bad input and for our machine.
  *
- *     struct kw_op_eval_opts o = { .task = "softmax", .file = "my.c" };
+ *     struct kw_op_eval_opts o = { .task = "softmax", .file = "my.c", .effort = KW_EFFORT_FULL };
  *     struct kw_op_eval r;
  *     kw_op_eval(&env, &o, &r, err);
  *     kw_op_eval_release(&r);
@@ -57,7 +57,8 @@ struct kw_op_eval_opts {
 	size_t input_count;
 	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
 	bool large;
-	int trials, threads;
+	int trials, threads, call_timeout_ms; /* 0: by effort */
+	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
 	void (*progress)(void *arg, const char *text);
 	void *progress_arg;
