@@ -1,0 +1,101 @@
+/* kwright eval TASK FILE */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+struct own {
+	struct kw_texts inputs;
+	const char *backend, *case_name, *effort;
+	bool large;
+	int trials, threads;
+	uint64_t seed;
+	int64_t timeout_ns;
+};
+
+static const struct kw_option options[] = {
+	{ "case", KW_OPT_TEXT, offsetof(struct own, case_name), "CASE", "only this case: its label, or its number from 1" },
+	{ "large", KW_OPT_FLAG, offsetof(struct own, large), NULL, "large cases too" },
+	{ "trials", KW_OPT_COUNT, offsetof(struct own, trials), "N", "checked trials a case (5)" },
+	{ "seed", KW_OPT_SEED, offsetof(struct own, seed), "N", "of the inputs; else drawn after the build" },
+	{ "effort", KW_OPT_TEXT, offsetof(struct own, effort), "WORD", "screen, full (default) or final" },
+	{ "timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "limit of one call (10s)" },
+	{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "threads of the candidate (all cores)" },
+	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language; else by the file's ending" },
+	{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
+	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+};
+static const struct kw_syntax syntax = {
+	"eval", "TASK FILE", 2, 2,
+	"Builds a candidate, judges it on every case of the task, and times it against the baselines.\n"
+	"Exit code 0: it is right. 1: it is not.",
+	"kwright eval softmax my_softmax.c --json", options, sizeof(options) / sizeof(options[0])
+};
+
+static enum kw_status read_effort(const char *word, enum kw_judge_effort *out, struct kw_error *err)
+{
+	static const char *const words[] = { "screen", "full", "final" };
+	static const enum kw_judge_effort efforts[] = { KW_EFFORT_SCREEN, KW_EFFORT_FULL, KW_EFFORT_FINAL };
+
+	*out = KW_EFFORT_FULL;
+	for (size_t i = 0; word && i < 3; i++) {
+		*out = efforts[i];
+		if (strcmp(word, words[i]) == 0)
+			return KW_OK;
+	}
+	return word ? kw_unknown_word("effort", word, words, 3, err) : KW_OK;
+}
+
+static enum kw_status print(const struct kw_cmd *cmd, const struct kw_op_eval *r, struct kw_error *err)
+{
+	struct kw_buf out;
+	json_t *j;
+
+	if (cmd->json) {
+		j = kw_verdict_to_json(&r->verdict);
+		if (j && (json_object_set_new(j, "name", json_string(r->name)) != 0 ||
+			  json_object_set_new(j, "verdict_id", json_integer(r->verdict_id)) != 0))
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		return kw_print_json(j, err);
+	}
+	kw_buf_init(&out, 16 << 20);
+	kw_report_verdict_text(&r->verdict, r->name, &out);
+	kw_buf_printf(&out, "  verdict %lld of %s\n", (long long)r->verdict_id, cmd->env.store_dir);
+	return kw_print_buf(&out, err);
+}
+
+enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
+{
+	struct own own = { 0 };
+	struct kw_op_eval_opts o = { 0 };
+	struct kw_op_eval r;
+	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
+
+	if (status != KW_OK || cmd->helped)
+		return status;
+	status = read_effort(own.effort, &o.effort, err);
+	if (status != KW_OK)
+		return status;
+	o.task = cmd->args[0];
+	o.file = cmd->args[1];
+	o.inputs = own.inputs.text;
+	o.input_count = own.inputs.count;
+	o.backend = own.backend;
+	o.case_name = own.case_name;
+	o.large = own.large;
+	o.trials = own.trials;
+	o.threads = own.threads;
+	o.seed = own.seed;
+	o.call_timeout_ms = (int)(own.timeout_ns / 1000000 > INT32_MAX ? INT32_MAX : own.timeout_ns / 1000000);
+	o.progress = kw_show_text;
+	status = kw_op_eval(&cmd->env, &o, &r, err);
+	kw_progress_end();
+	if (status != KW_OK)
+		return status;
+	status = print(cmd, &r, err);
+	if (status == KW_OK && r.verdict.cls != KW_V_OK)
+		status = KW_NO;
+	kw_op_eval_release(&r);
+	return status;
+}

@@ -1,0 +1,182 @@
+/* kwright memory list | show NAME | search WORDS */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "memory/memory.h"
+#include "report/table.h"
+
+struct own {
+	int limit;
+};
+
+static json_t *row_json(const struct kw_memory_row *r)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", (json_int_t)r->id, "kind", r->kind,
+			      "name", r->name, "family", r->family, "device", r->device, "dtype", r->dtype, "outcome",
+			      r->outcome, "text", r->text);
+
+	if (o && json_object_set_new(o, "speedup", r->speedup > 0 ? kw_json_real(r->speedup) : json_null()) != 0) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* The first line of a text, as much as a row of a terminal holds. */
+static const char *first_line(struct kw_arena *a, const char *text)
+{
+	size_t n = strcspn(text, "\n");
+
+	while (n > 72 && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	return kw_arena_strndup(a, text, n > 72 ? 72 : n);
+}
+
+static enum kw_status print_rows(const struct kw_cmd *cmd, const struct kw_memory_row *rows, size_t n,
+				 struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_table t;
+	struct kw_buf out;
+	json_t *list = json_array();
+
+	if (cmd->json) {
+		for (size_t i = 0; list && i < n; i++)
+			if (json_array_append_new(list, row_json(&rows[i])) != 0) {
+				json_decref(list);
+				list = NULL;
+			}
+		return kw_print_json(list, err);
+	}
+	json_decref(list);
+	if (n == 0) {
+		printf("nothing is remembered about that\n");
+		return KW_OK;
+	}
+	kw_table_init(&t, a, "><<<<><");
+	kw_table_row(&t, "id", "kind", "name", "family", "outcome", "speedup", "");
+	for (size_t i = 0; i < n; i++) {
+		char id[24] = "", speedup[24] = "";
+
+		if (rows[i].id)
+			snprintf(id, sizeof(id), "%lld", (long long)rows[i].id);
+		if (rows[i].speedup > 0)
+			snprintf(speedup, sizeof(speedup), "%.3gx", rows[i].speedup);
+		kw_table_row(&t, id, rows[i].kind, rows[i].name, rows[i].family, rows[i].outcome, speedup,
+			     first_line(a, rows[i].text));
+	}
+	kw_buf_init(&out, 64 << 20);
+	kw_table_write(&t, "", &out);
+	return kw_print_buf(&out, err);
+}
+
+static enum kw_status show_pattern(const struct kw_cmd *cmd, const struct kw_pattern *p, struct kw_error *err)
+{
+	json_t *why = json_array();
+
+	for (size_t i = 0; i < p->why_count; i++)
+		json_array_append_new(why, json_string(p->why[i]));
+	if (cmd->json)
+		return kw_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s}", "kind", "pattern", "name", p->name,
+					       "family", p->family, "backend", p->backend, "title", p->title, "why", why,
+					       "text", p->text), err);
+	json_decref(why);
+	printf("%s: %s\nfamily %s, backend %s, %s\n", p->name, p->title, p->family, p->backend, p->path);
+	for (size_t i = 0; i < p->why_count; i++)
+		printf("- %s\n", p->why[i]);
+	printf("\n%s", p->text);
+	return KW_OK;
+}
+
+static enum kw_status show_row(const struct kw_cmd *cmd, int64_t id, struct kw_store *memory, struct kw_arena *a,
+			       struct kw_error *err)
+{
+	struct kw_memory_row r;
+	enum kw_status status = kw_store_memory_get(memory, id, a, &r, err);
+
+	if (status != KW_OK)
+		return status;
+	if (cmd->json)
+		return kw_print_json(row_json(&r), err);
+	printf("%s: %s (%s, %s, %s), outcome %s", r.kind, r.name, r.family, r.device, r.dtype, r.outcome);
+	if (r.speedup > 0)
+		printf(", %.3gx", r.speedup);
+	printf("\n%s\n", r.text);
+	return KW_OK;
+}
+
+/* A number of experience, or the name of a pattern. */
+static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a,
+			   struct kw_error *err)
+{
+	const char *word = cmd->args[1], *names[256];
+	struct kw_pattern *patterns;
+	size_t n = 0;
+	int64_t id;
+	enum kw_status status;
+
+	if (kw_str_to_i64(kw_str_from(word), &id))
+		return show_row(cmd, id, memory, a, err);
+	status = kw_memory_patterns(NULL, a, &patterns, &n, err);
+	for (size_t i = 0; status == KW_OK && i < n; i++)
+		if (strcmp(patterns[i].name, word) == 0)
+			return show_pattern(cmd, &patterns[i], err);
+	if (status != KW_OK)
+		return status;
+	n = n < 256 ? n : 256;
+	for (size_t i = 0; i < n; i++)
+		names[i] = patterns[i].name;
+	return kw_unknown_word("pattern", word, names, n, err);
+}
+
+static enum kw_status search(const struct kw_cmd *cmd, const struct own *own, struct kw_store *memory,
+			     struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_buf words;
+	struct kw_memory_row *rows = NULL;
+	size_t n = 0;
+	enum kw_status status;
+
+	kw_buf_init(&words, 16384);
+	for (size_t i = 1; i < cmd->arg_count; i++)
+		kw_buf_printf(&words, "%s%s", i > 1 ? " " : "", cmd->args[i]);
+	status = kw_memory_search(memory, words.ptr ? words.ptr : "", own->limit ? own->limit : 20, a, &rows, &n, err);
+	kw_buf_release(&words);
+	return status == KW_OK ? print_rows(cmd, rows, n, a, err) : status;
+}
+
+enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
+{
+	static const char *const actions[] = { "list", "show", "search" };
+	static const struct kw_option options[] = {
+		{ "limit", KW_OPT_COUNT, offsetof(struct own, limit), "N", "rows at most (20)" },
+	};
+	static const struct kw_syntax syntax = {
+		"memory", "list | show NAME | search WORDS", 1, KW_ARGS_MAX,
+		"list    patterns and the newest experience\n"
+		"show    a pattern by its name, or an experience by its number\n"
+		"search  patterns and experience with these words, best first",
+		"kwright memory search softmax row", options, 1
+	};
+	struct own own = { 0 };
+	struct kw_store *memory;
+	struct kw_arena a;
+	const char *action;
+	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
+
+	if (status != KW_OK || cmd->helped)
+		return status;
+	action = cmd->args[0];
+	if (strcmp(action, "list") != 0 && strcmp(action, "show") != 0 && strcmp(action, "search") != 0)
+		return kw_unknown_word("action of memory", action, actions, 3, err);
+	if ((strcmp(action, "list") == 0) != (cmd->arg_count == 1) || (action[1] == 'h' && cmd->arg_count != 2))
+		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright memory %s", syntax.args);
+	status = kw_store_memory_open(&memory, err);
+	if (status != KW_OK)
+		return status;
+	kw_arena_init(&a, 256 << 20);
+	status = action[1] == 'h' ? show(cmd, memory, &a, err) : search(cmd, &own, memory, &a, err);
+	kw_arena_release(&a);
+	kw_store_close(memory);
+	return status;
+}

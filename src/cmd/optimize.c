@@ -1,0 +1,93 @@
+/* kwright optimize TASK */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+struct own {
+	struct kw_texts inputs;
+	const char *backend, *strategy, *model;
+	int evaluations, rounds, threads;
+	int64_t time_ns;
+	uint64_t seed;
+	bool large;
+};
+
+static const struct kw_option options[] = {
+	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language (c)" },
+	{ "strategy", KW_OPT_TEXT, offsetof(struct own, strategy), "NAME", "tune: every pattern that fits, tuned" },
+	{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "judge at most so many candidates" },
+	{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "search at most so long: 60s, 5m" },
+	{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "at most so many rounds" },
+	{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
+	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+	{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "threads of candidates (all cores)" },
+	{ "seed", KW_OPT_SEED, offsetof(struct own, seed), "N", "of the inputs; else drawn after each build" },
+	{ "large", KW_OPT_FLAG, offsetof(struct own, large), NULL, "large cases too" },
+	{ "model", KW_OPT_TEXT, offsetof(struct own, model), "MODEL", "not available yet" },
+};
+static const struct kw_syntax syntax = {
+	"optimize", "TASK", 1, 1,
+	"Searches for a fast kernel, proves the best one on every case and on sizes it has not seen, and writes it\n"
+	"with how to call it to .kernelwright/results/. A run that was stopped goes on by `kwright runs resume`.\n"
+	"Exit code 0: there is one. 1: no pattern fits, or none was right.",
+	"kwright optimize 'softmax(x, axis=-1)' --input 'x:f32[128,4096]'", options,
+	sizeof(options) / sizeof(options[0])
+};
+
+static enum kw_status answer(enum kw_run_state state, const struct kw_op_search *r)
+{
+	return state == KW_RUN_NO_PATTERN || state == KW_RUN_NO_CORRECT || !r->report.has_best ||
+	       r->report.best.cls != KW_V_OK ? KW_NO : KW_OK;
+}
+
+enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
+			       struct kw_error *err)
+{
+	struct kw_buf out;
+
+	kw_progress_end();
+	if (status == KW_ERR_INTERRUPTED && r->run_id)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted; resume with kwright runs resume %lld",
+			       (long long)r->run_id);
+	if (status != KW_OK)
+		return status;
+	if (cmd->json) {
+		status = kw_print_json(kw_report_json(&r->report), err);
+	} else {
+		kw_buf_init(&out, 64 << 20);
+		kw_report_text(&r->report, &out);
+		status = kw_print_buf(&out, err);
+	}
+	return status == KW_OK ? answer(r->report.run.state, r) : status;
+}
+
+enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
+{
+	struct own own = { 0 };
+	struct kw_op_search_opts o = { 0 };
+	struct kw_op_search r;
+	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
+
+	if (status != KW_OK || cmd->helped)
+		return status;
+	if (own.model)
+		return kw_fail(err, KW_ERR_USAGE, "",
+			       "--model is not available yet; without it the built-in patterns are tried");
+	o.task = cmd->args[0];
+	o.inputs = own.inputs.text;
+	o.input_count = own.inputs.count;
+	o.backend = own.backend;
+	o.strategy = own.strategy;
+	o.budget = (struct kw_budget){ .max_evaluations = own.evaluations, .max_wall_ns = own.time_ns,
+				       .max_rounds = own.rounds };
+	o.threads = own.threads;
+	o.seed = own.seed;
+	o.large = own.large;
+	o.progress = kw_show_search;
+	status = kw_op_optimize(&cmd->env, &o, &r, err);
+	status = kw_print_search(cmd, &r, status, err);
+	kw_op_search_release(&r);
+	return status;
+}

@@ -1,0 +1,239 @@
+#include "cmd/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum { WORDS_MAX = 64 };
+
+static const struct kw_option common[] = {
+	{ "json", KW_OPT_FLAG, offsetof(struct kw_cmd, json), NULL, "one JSON object on standard output" },
+	{ "store", KW_OPT_TEXT, offsetof(struct kw_cmd, store_dir), "DIR",
+	  "the store, instead of .kernelwright (and the user's experience)" },
+	{ "data", KW_OPT_TEXT, offsetof(struct kw_cmd, data_dir), "DIR",
+	  "tasks and knowledge that override the built-in ones" },
+	{ "quiet", KW_OPT_FLAG, offsetof(struct kw_cmd, quiet), NULL, "no progress, no warnings" },
+	{ "verbose", KW_OPT_FLAG, offsetof(struct kw_cmd, verbose), NULL, "say more on standard error" },
+	{ "help", KW_OPT_FLAG, offsetof(struct kw_cmd, helped), NULL, "this text" },
+};
+enum { COMMON_COUNT = sizeof(common) / sizeof(common[0]) };
+
+enum kw_status kw_unknown_word(const char *what, const char *word, const char *const *words, size_t count,
+			       struct kw_error *err)
+{
+	const char *near = kw_str_nearest(word, words, count);
+	struct kw_buf all;
+	enum kw_status status;
+
+	if (near)
+		return kw_fail(err, KW_ERR_USAGE, "", "no %s '%.60s'; did you mean '%s'?", what, word, near);
+	kw_buf_init(&all, 4096);
+	for (size_t i = 0; i < count; i++)
+		kw_buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
+	status = kw_fail(err, KW_ERR_USAGE, "", "no %s '%.60s'; there %s %s", what, word,
+			 count == 1 ? "is" : "are", all.len ? all.ptr : "none");
+	kw_buf_release(&all);
+	return status;
+}
+
+static void help_rows(const struct kw_option *o, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "--%s%s%s", o[i].name, o[i].value ? " " : "",
+			 o[i].value ? o[i].value : "");
+		printf("  %-26s %s\n", left, o[i].help);
+	}
+}
+
+static void print_help(const struct kw_syntax *s)
+{
+	printf("usage: kwright %s %s%s[options]\n\n%s\n\n", s->name, s->args, s->args[0] ? " " : "", s->about);
+	help_rows(s->options, s->option_count);
+	help_rows(common, COMMON_COUNT);
+	printf("\nexample:\n  $ %s\n", s->example);
+}
+
+/* The option of that name, and the struct that its value goes to. */
+static const struct kw_option *find(const struct kw_syntax *s, struct kw_str name, struct kw_cmd *cmd,
+				    void *own, char **target)
+{
+	for (size_t i = 0; i < s->option_count; i++)
+		if (kw_str_eqz(name, s->options[i].name)) {
+			*target = (char *)own + s->options[i].offset;
+			return &s->options[i];
+		}
+	for (size_t i = 0; i < COMMON_COUNT; i++)
+		if (kw_str_eqz(name, common[i].name)) {
+			*target = (char *)cmd + common[i].offset;
+			return &common[i];
+		}
+	return NULL;
+}
+
+static enum kw_status unknown_option(const struct kw_syntax *s, struct kw_str name, struct kw_error *err)
+{
+	const char *words[WORDS_MAX];
+	char word[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->option_count && n < WORDS_MAX; i++)
+		words[n++] = s->options[i].name;
+	for (size_t i = 0; i < COMMON_COUNT && n < WORDS_MAX; i++)
+		words[n++] = common[i].name;
+	snprintf(word, sizeof(word), KW_STR_FMT, (int)(name.len < 60 ? name.len : 60), name.ptr);
+	if (kw_str_nearest(word, words, n))
+		return kw_fail(err, KW_ERR_USAGE, "", "%s has no option --%s; did you mean --%s?", s->name, word,
+			       kw_str_nearest(word, words, n));
+	return kw_fail(err, KW_ERR_USAGE, "", "%s has no option --%s; see kwright %s --help", s->name, word,
+		       s->name);
+}
+
+static bool read_time(const char *text, int64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ms", 1e6 }, { "s", 1e9 }, { "m", 6e10 }, { "h", 3.6e12 }, { "", 1e9 } };
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t m = strlen(units[i].unit);
+		double v;
+
+		if (n <= m || strcmp(text + n - m, units[i].unit) != 0)
+			continue;
+		if (!kw_str_to_f64((struct kw_str){ text, n - m }, &v))
+			continue;
+		if (!(v > 0) || v * units[i].ns > 1e18)
+			return false;
+		*ns = (int64_t)ceil(v * units[i].ns);
+		return true;
+	}
+	return false;
+}
+
+static enum kw_status bad_value(const struct kw_option *o, const char *text, const char *want,
+				struct kw_error *err)
+{
+	return kw_fail(err, KW_ERR_USAGE, "", "--%s takes %s, not '%.100s'", o->name, want, text);
+}
+
+static enum kw_status set(const struct kw_option *o, const char *text, void *target, struct kw_error *err)
+{
+	struct kw_texts *list;
+	int64_t v;
+
+	switch (o->kind) {
+	case KW_OPT_FLAG:
+		*(bool *)target = true;
+		break;
+	case KW_OPT_TEXT:
+		*(const char **)target = text;
+		break;
+	case KW_OPT_TEXTS:
+		list = target;
+		if (list->count == KW_TEXTS_MAX)
+			return kw_fail(err, KW_ERR_USAGE, "", "--%s is given more than %d times", o->name,
+				       KW_TEXTS_MAX);
+		list->text[list->count++] = text;
+		break;
+	case KW_OPT_COUNT:
+		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > INT32_MAX)
+			return bad_value(o, text, "a whole number from 0", err);
+		*(int *)target = (int)v;
+		break;
+	case KW_OPT_SEED:
+		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0)
+			return bad_value(o, text, "a whole number from 0", err);
+		*(uint64_t *)target = (uint64_t)v;
+		break;
+	case KW_OPT_TIME:
+		if (!read_time(text, &v))
+			return bad_value(o, text, "a time such as 500ms, 60s, 2m or 1h", err);
+		*(int64_t *)target = v;
+	}
+	return KW_OK;
+}
+
+static enum kw_status one_option(struct kw_cmd *cmd, const struct kw_syntax *s, int argc, char **argv, int *i,
+				 void *own, struct kw_error *err)
+{
+	struct kw_str rest = kw_str_from(argv[*i] + 2), name;
+	const struct kw_option *o;
+	const char *value = NULL;
+	char *target = NULL;
+
+	kw_str_split(&rest, '=', &name);
+	o = find(s, name, cmd, own, &target);
+	if (!o)
+		return unknown_option(s, name, err);
+	if (rest.ptr)
+		value = rest.ptr;
+	if (o->kind == KW_OPT_FLAG && value)
+		return kw_fail(err, KW_ERR_USAGE, "", "--%s takes no value", o->name);
+	if (o->kind != KW_OPT_FLAG && !value) {
+		if (*i + 1 >= argc)
+			return kw_fail(err, KW_ERR_USAGE, "", "--%s needs a value: --%s %s", o->name, o->name,
+				       o->value);
+		value = argv[++*i];
+	}
+	return set(o, value, target, err);
+}
+
+static enum kw_status check_args(const struct kw_cmd *cmd, const struct kw_syntax *s, struct kw_error *err)
+{
+	if (cmd->arg_count < s->least)
+		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright %s %s; see kwright %s --help", s->name, s->args,
+			       s->name);
+	if (cmd->arg_count > s->most)
+		return kw_fail(err, KW_ERR_USAGE, "", "'%.100s' is one argument too many; usage: kwright %s%s%s",
+			       cmd->args[s->most], s->name, s->args[0] ? " " : "", s->args);
+	return KW_OK;
+}
+
+static enum kw_status apply(struct kw_cmd *cmd, struct kw_error *err)
+{
+	kw_log_set_level(cmd->quiet ? KW_LOG_ERROR : cmd->verbose ? KW_LOG_DEBUG : KW_LOG_INFO);
+	if (cmd->data_dir && !kw_path_exists(cmd->data_dir))
+		return kw_fail(err, KW_ERR_NOT_FOUND, cmd->data_dir, "there is no such folder (--data)");
+	if (cmd->store_dir && !cmd->store_dir[0])
+		return kw_fail(err, KW_ERR_USAGE, "", "--store needs a folder's name");
+	kw_data_set_dir(cmd->data_dir);
+	kw_store_set_dir(cmd->store_dir);
+	cmd->env.store_dir = cmd->store_dir ? cmd->store_dir : ".kernelwright";
+	return KW_OK;
+}
+
+enum kw_status kw_options_parse(struct kw_cmd *cmd, const struct kw_syntax *s, int argc, char **argv, void *own,
+				struct kw_error *err)
+{
+	bool options = true;
+	enum kw_status status = KW_OK;
+
+	for (int i = 0; status == KW_OK && i < argc; i++) {
+		if (options && strcmp(argv[i], "--") == 0)
+			options = false;
+		else if (options && strcmp(argv[i], "-h") == 0)
+			cmd->helped = true;
+		else if (options && strncmp(argv[i], "--", 2) == 0)
+			status = one_option(cmd, s, argc, argv, &i, own, err);
+		else if (options && argv[i][0] == '-' && argv[i][1])
+			status = kw_fail(err, KW_ERR_USAGE, "", "no option %.60s; options have two dashes", argv[i]);
+		else if (cmd->arg_count < KW_ARGS_MAX)
+			cmd->args[cmd->arg_count++] = argv[i];
+		else
+			status = kw_fail(err, KW_ERR_USAGE, "", "too many arguments");
+	}
+	if (status == KW_OK && cmd->helped)
+		print_help(s);
+	else if (status == KW_OK)
+		status = check_args(cmd, s, err);
+	if (status == KW_OK)
+		status = apply(cmd, err);
+	return status;
+}

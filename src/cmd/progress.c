@@ -1,0 +1,58 @@
+/* One line of progress: rewritten on a terminal, now and then a plain one in a pipe (base/log.h). */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+
+void kw_show_text(void *arg, const char *text)
+{
+	(void)arg;
+	kw_progress("%s", text);
+}
+
+static void add(struct kw_buf *line, const char *name, const char *value)
+{
+	kw_buf_printf(line, "%s%s%s%s", line->len ? "  " : "", name, name[0] ? " " : "", value);
+}
+
+void kw_show_search(void *arg, const struct kw_progress *p)
+{
+	struct kw_buf line;
+	char text[160], time[40];
+
+	(void)arg;
+	kw_buf_init(&line, 4096);
+	if (p->round) {
+		snprintf(text, sizeof(text), p->rounds > p->round ? "%d of %d" : "%d", p->round, p->rounds);
+		add(&line, "round", text);
+	}
+	if (p->candidate) {
+		snprintf(text, sizeof(text), "%s%s%s%s%s", p->candidate, p->tune && p->tune[0] ? " " : "",
+			 p->tune ? p->tune : "", p->verdict ? ": " : "", p->verdict ? p->verdict : "");
+		add(&line, "", text);
+	}
+	if (p->best_ns > 0) {
+		kw_human_ns(p->best_ns, time, sizeof(time));
+		if (p->best_speedup > 0)
+			snprintf(text, sizeof(text), "%s (%.3gx)", time, p->best_speedup);
+		else
+			snprintf(text, sizeof(text), "%s", time);
+		add(&line, "best", text);
+	}
+	if (p->evaluation) {
+		snprintf(text, sizeof(text), p->planned > p->evaluation ? "%d of about %d" : "%d", p->evaluation,
+			 p->planned);
+		add(&line, "tried", text);
+	}
+	if (p->rate_per_s > 0) {
+		snprintf(text, sizeof(text), "%.2g/s", p->rate_per_s);
+		add(&line, "", text);
+	}
+	if (p->left_ns > 0) {
+		snprintf(text, sizeof(text), "about %s left", kw_human_ns((double)p->left_ns, time, sizeof(time)));
+		add(&line, "", text);
+	}
+	if (line.len)
+		kw_progress("%s", line.ptr);
+	kw_buf_release(&line);
+}
