@@ -1,4 +1,5 @@
 //# task affine
+//# needs avx
 //# expect runtime_error/misaligned
 //# why Vector loads that need 32-byte alignment, one element past an aligned address.
 //@ kernel candidate args=(x, y, n:i64)
