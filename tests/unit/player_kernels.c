@@ -93,7 +93,7 @@ K(forges) { char m[1024] = { 0 }; for (int i = 4; i < 1024; i++) send(3, m, i, 0
 K(closes) { close(3); DO; }
 K(answers_twice) { static char m[200]; m[0] = 0x7d; m[1] = 0x72; send(3, m, sizeof(m), 0x40); DO; }
 static struct { float *y; int64_t n; } job;
-static void *later(void *p) { usleep(300); for (;;) { for (int64_t i = 0; i < job.n; i++) job.y[i] = i; usleep(100); } return p; }
+static void *later(void *p) { usleep(300); for (int c = 0;; c++) { for (int64_t i = 0; i < job.n; i++) job.y[i] = i + c; usleep(100); } return p; }
 K(late) { pthread_t t; job.y = y; job.n = n; DO; pthread_create(&t, 0, later, 0); }
 static void *spin(void *p) { for (;;) __asm__ volatile(""); return p; }
 K(spins) { pthread_t t; pthread_create(&t, 0, spin, 0); DO; }
