@@ -17,11 +17,14 @@ struct writer {
 	const char *kernel, *header, *report; /* paths */
 };
 
-/* A name that is safe as a file's and, in upper case, as a macro's. */
+/* A name that is safe as a file's, without the ending. */
 static const char *safe_name(struct kw_arena *a, const char *name)
 {
 	char *out = kw_arena_strdup(a, name && name[0] ? name : "kernel");
+	size_t n = out ? strlen(out) : 0;
 
+	if (n > 2 && strcmp(out + n - 2, ".c") == 0)
+		out[n - 2] = '\0';
 	for (char *p = out; p && *p; p++)
 		if (!isalnum((unsigned char)*p) && *p != '_')
 			*p = '_';

@@ -51,7 +51,7 @@ static void sol_line(const struct kw_case_result *c, struct kw_buf *out)
 	bool compute = c->sol_bound && strcmp(c->sol_bound, "compute") == 0;
 	double work = compute ? c->flops : c->bytes;
 	double limit = compute ? c->ceiling_flops_per_s : c->ceiling_bytes_per_s;
-	const char *unit = compute ? "FLOP" : "B";
+	const char *unit = compute ? "FLOP/s" : "B/s";
 
 	if (!(s > 0) || !(work > 0))
 		return;
@@ -81,7 +81,31 @@ static void timed_case(const struct kw_case_result *c, const char *name, struct 
 	kw_arena_release(&a);
 }
 
-/* Untimed cases: a line each for what is not plainly right, and a count. */
+/* Whether an earlier case was left out for the same reason. */
+static bool told_before(const struct kw_verdict *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (v->cases[k].verdict == KW_V_NOT_APPLICABLE && strcmp(v->cases[k].why, v->cases[i].why) == 0)
+			return true;
+	return false;
+}
+
+/* Cases that its plan excludes, by reason: there may be many. */
+static void excluded_cases(const struct kw_verdict *v, struct kw_buf *out)
+{
+	for (size_t i = 0; i < v->case_count; i++) {
+		int n = 0;
+
+		if (v->cases[i].verdict != KW_V_NOT_APPLICABLE || told_before(v, i))
+			continue;
+		for (size_t k = i; k < v->case_count; k++)
+			n += v->cases[k].verdict == KW_V_NOT_APPLICABLE &&
+			     strcmp(v->cases[k].why, v->cases[i].why) == 0;
+		kw_buf_printf(out, "  not applicable in %d case%s: %s\n", n, n == 1 ? "" : "s", v->cases[i].why);
+	}
+}
+
+/* Untimed cases: a count, and a line for each that is neither right nor excluded nor told above. */
 static void checked_cases(const struct kw_verdict *v, struct kw_buf *out)
 {
 	int right = 0, unseen = 0;
@@ -89,16 +113,18 @@ static void checked_cases(const struct kw_verdict *v, struct kw_buf *out)
 
 	for (size_t i = 0; i < v->case_count; i++) {
 		const struct kw_case_result *c = &v->cases[i];
+		const char *sub = kw_subclass_name(c->subclass), *label = c->label ? c->label : "";
 
-		if (c->verdict == KW_V_OK && c->why[0] == '\0') {
+		if (c->verdict == KW_V_OK) {
 			right++;
 			unseen += c->unseen;
 			worst = fmax(worst, c->error_ratio);
-		} else {
-			kw_buf_printf(out, "  %s: %s%s%s%s%s\n", c->label ? c->label : "",
-				      kw_verdict_name(c->verdict), c->subclass ? " " : "",
-				      kw_subclass_name(c->subclass), c->why[0] ? ": " : "", c->why);
 		}
+		if (c->verdict == KW_V_OK ? !c->why[0] : c->verdict == KW_V_NOT_APPLICABLE ||
+						   (v->case_label && strcmp(v->case_label, label) == 0))
+			continue;
+		kw_buf_printf(out, "  %s: %s%s%s%s%s\n", label, kw_verdict_name(c->verdict), sub[0] ? " " : "", sub,
+			      c->why[0] ? ": " : "", c->why);
 	}
 	if (right == 0)
 		return;
@@ -133,6 +159,7 @@ void kw_report_verdict_text(const struct kw_verdict *v, const char *name, struct
 		if (v->cases[i].has_times)
 			timed_case(&v->cases[i], name, out);
 	checked_cases(v, out);
+	excluded_cases(v, out);
 	for (size_t i = 0; i < v->flag_count; i++)
 		kw_buf_printf(out, "  note: %s\n", v->flags[i]);
 	kw_buf_printf(out, "  on %s; %s; sandbox: %s\n", v->device ? v->device : "?",

@@ -53,7 +53,7 @@ enum kw_status kw_store_candidate_get(struct kw_store *s, const char *sha256, st
 /* Geometric mean of the medians of the timed cases; 0 when none was timed. */
 static double mean_ns(const struct kw_verdict *v)
 {
-	double logs = 0;
+	double logs = 0, last = 0;
 	int n = 0;
 
 	for (size_t i = 0; i < v->case_count; i++) {
@@ -61,10 +61,11 @@ static double mean_ns(const struct kw_verdict *v)
 
 		if (!c->perf || !c->has_times || !(c->times.median_ns > 0))
 			continue;
-		logs += log(c->times.median_ns);
+		last = c->times.median_ns;
+		logs += log(last);
 		n++;
 	}
-	return n ? exp(logs / n) : 0;
+	return n > 1 ? exp(logs / n) : last; /* one case: to the last bit */
 }
 
 static enum kw_status last_link(struct kw_store *s, char sha[KW_SHA256_HEX], struct kw_error *err)
