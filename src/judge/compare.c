@@ -68,7 +68,9 @@ double kw_tolerance_at(const struct kw_tolerance *t, double want)
 void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
 			 double plain_error, double want_rms)
 {
-	double cap = 0.01 * want_rms, part = 4 * plain_error;
+	int lost = kw_dtype_info(KW_F32)->significand_bits - kw_dtype_info(acc)->significand_bits;
+	/* The plain evaluation rounds to f32: one that may round to less errs by as much more. */
+	double cap = 0.01 * want_rms, part = 4 * plain_error * (lost > 0 ? ldexp(1, lost) : 1);
 
 	*t = (struct kw_tolerance){ .rel = -1, .abs = -1, .out = out };
 	t->exact = !kw_dtype_is_float(out);
