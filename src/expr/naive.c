@@ -1,0 +1,498 @@
+/* naive.c - the C that one writes first: the generator's tools, the order of the stages, and the whole text. */
+#include "expr/naive.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define MAX_TEXT (4u << 20)
+
+bool naive_fail(struct gen *g, const struct kw_node *n, const char *what)
+{
+	if (g->status == KW_OK)
+		g->status = kw_fail(g->err, KW_NO, g->task->file ? g->task->file : "",
+				    "there is no naive C for '%s'%s%s", n && n->op ? n->op->name : "this expression",
+				    what[0] ? ": " : "", what);
+	return false;
+}
+
+static void no_memory(struct gen *g)
+{
+	if (g->status == KW_OK)
+		g->status = kw_fail(g->err, KW_ERR_NOMEM, "", "no memory for the naive C");
+}
+
+const char *naive_text(struct gen *g, const char *fmt, ...)
+{
+	char small[512], *big;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	big = n >= 0 ? kw_arena_alloc(g->a, (size_t)n + 1) : NULL;
+	if (!big) {
+		no_memory(g);
+		return "0";
+	}
+	va_start(ap, fmt);
+	vsnprintf(big, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return big;
+}
+
+static bool is_taken(const struct kw_task *t, const char *name)
+{
+	for (size_t i = 0; i < t->dim_count; i++)
+		if (strcmp(t->dims[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->param_count; i++)
+		if (strcmp(t->params[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->input_count; i++)
+		if (strcmp(t->inputs[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->output_count; i++)
+		if (strcmp(t->outputs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+const char *naive_name(struct gen *g, const char *stem)
+{
+	const char *name;
+
+	do {
+		name = naive_text(g, "%s%d", stem, g->names++);
+	} while (g->status == KW_OK && is_taken(g->task, name));
+	return name;
+}
+
+static bool is_word(const char *s)
+{
+	return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")] == '\0';
+}
+
+const char *naive_size(struct gen *g, const struct kw_poly *p)
+{
+	const char *text = sym_text(g->a, p);
+
+	if (!text) {
+		no_memory(g);
+		return "0";
+	}
+	return is_word(text) ? text : naive_text(g, "(%s)", text);
+}
+
+const char *naive_dim(struct gen *g, const struct kw_node *n, int axis)
+{
+	return naive_size(g, n->shape[axis].poly);
+}
+
+bool naive_is_one(const struct kw_node *n, int axis)
+{
+	return sym_is(n->shape[axis].poly, 1);
+}
+
+enum ctype naive_ctype(enum kw_dtype d)
+{
+	return d == KW_F64 ? CT_F64 : kw_dtype_is_float(d) ? CT_F32 : CT_I64;
+}
+
+const char *naive_ctype_text(enum ctype c)
+{
+	return c == CT_F64 ? "double" : c == CT_F32 ? "float" : "int64_t";
+}
+
+/* ---- loops ---- */
+
+void naive_scope(struct gen *g, struct scope *s, struct scope *parent, const char *bound)
+{
+	static const char *const letters[] = { "i", "j", "k", "l", "p", "q", "r", "s" };
+	int depth = parent ? parent->depth + 1 : 0;
+
+	*s = (struct scope){ .parent = parent, .depth = depth, .bound = bound };
+	kw_buf_init(&s->text, MAX_TEXT);
+	if (parent)
+		s->var = naive_name(g, letters[(depth - 1) % 8]);
+}
+
+void naive_close(struct gen *g, struct scope *s, const char *pragma)
+{
+	struct kw_buf *out = &s->parent->text;
+
+	if (pragma && g->openmp)
+		kw_buf_printf(out, "#pragma omp parallel for%s\n", pragma);
+	kw_buf_printf(out, "for (int64_t %s = 0; %s < %s; %s++) {\n", s->var, s->var, s->bound, s->var);
+	kw_buf_add(out, s->text.ptr, s->text.len);
+	kw_buf_addz(out, "}\n");
+	if (s->text.full || out->full)
+		no_memory(g);
+	kw_buf_release(&s->text);
+}
+
+void naive_line(struct scope *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	kw_buf_vprintf(&s->text, fmt, ap);
+	va_end(ap);
+	kw_buf_addc(&s->text, '\n');
+}
+
+void naive_flush(struct gen *g, struct scope *root)
+{
+	kw_buf_add(&g->body, root->text.ptr, root->text.len);
+	if (root->text.full)
+		no_memory(g);
+	kw_buf_release(&root->text);
+}
+
+/* ((i * rows + j) * cols + k) */
+const char *naive_offset(struct gen *g, const struct kw_node *n, const struct at *ix)
+{
+	const char *text = NULL;
+
+	if (g->flat && n->rank > 0)
+		return ix[0].text;
+	for (int i = 0; i < n->rank; i++) {
+		bool zero = strcmp(ix[i].text, "0") == 0;
+		const char *term = is_word(ix[i].text) ? ix[i].text : naive_text(g, "(%s)", ix[i].text);
+
+		if (!text)
+			text = zero ? NULL : term;
+		else if (naive_is_one(n, i))
+			continue;
+		else
+			text = naive_text(g, "%s * %s%s%s", is_word(text) ? text : naive_text(g, "(%s)", text),
+					  naive_dim(g, n, i), zero ? "" : " + ", zero ? "" : term);
+	}
+	return text ? text : "0";
+}
+
+void naive_store(struct gen *g, struct scope *s, const char *array, enum kw_dtype d, const char *offset, enum ctype c,
+		 const char *v)
+{
+	const struct kw_dtype_info *info = kw_dtype_info(d);
+
+	if (info->cls == KW_CLASS_BOOL)
+		naive_line(s, "%s[%s] = %s != 0;", array, offset, v);
+	else if (info->cls == KW_CLASS_INT)
+		naive_line(s, "%s[%s] = (%s)%s;", array, offset, info->ctype, v);
+	else if (info->bits >= 32)
+		naive_line(s, "%s[%s] = %s;", array, offset, naive_cast(g, v, c, naive_ctype(d)));
+	else
+		naive_line(s, "%s[%s] = kw_%s_from_f32(%s);", array, offset, info->name,
+			   naive_cast(g, v, c, CT_F32));
+}
+
+/* ---- stages ---- */
+
+static bool same_size(const struct kw_node *p, const struct kw_node *q)
+{
+	if (p->rank != q->rank)
+		return false;
+	for (int i = 0; i < p->rank; i++)
+		if (!sym_eq(p->shape[i].poly, q->shape[i].poly))
+			return false;
+	return true;
+}
+
+/* Elementwise on tensors of one shape and on numbers: one loop over all elements will do. */
+static bool is_flat(struct gen *g, const struct kw_node *n, const struct kw_node *root)
+{
+	if (n->rank && !same_size(n, root))
+		return false;
+	if (g->array[n->id] || n->kind == KW_NODE_PARAM || n->kind == KW_NODE_CONST || n->kind == KW_NODE_DIM)
+		return true;
+	if (n->kind != KW_NODE_ELEMENTWISE || op_id(n) == OP_ARANGE)
+		return false;
+	for (int i = 0; i < n->arg_count; i++)
+		if (!is_flat(g, n->args[i], root))
+			return false;
+	return true;
+}
+
+/* How many of the outer loops have nothing between them. */
+static const char *outer_pragma(struct gen *g, const struct scope *loops, int count)
+{
+	int n = 1;
+
+	while (n + 1 < count && loops[n - 1].text.len == 0)
+		n++;
+	return n > 1 ? naive_text(g, " collapse(%d)", n) : "";
+}
+
+/* A nest over n's elements that computes and stores each. */
+static void emit_nest(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
+{
+	struct scope root, loops[KW_MAX_RANK];
+	struct at ix[KW_MAX_RANK] = { 0 };
+	int order[KW_MAX_RANK] = { 0 }, count = n->rank;
+	const char *v, *bound = "1";
+
+	naive_scope(g, &root, NULL, NULL);
+	g->flat = n->rank > 0 && is_flat(g, n, n);
+	naive_loop_order(g, n, order);
+	if (g->flat) {
+		count = 1;
+		bound = naive_dim(g, n, 0);
+		for (int i = 1; i < n->rank; i++)
+			bound = naive_text(g, "%s * %s", bound, naive_dim(g, n, i));
+	}
+	for (int i = 0; i < count; i++) {
+		naive_scope(g, &loops[i], i ? &loops[i - 1] : &root, g->flat ? bound : naive_dim(g, n, order[i]));
+		ix[g->flat ? 0 : order[i]] = (struct at){ loops[i].var, &loops[i] };
+	}
+	for (int i = 1; g->flat && i < n->rank; i++)
+		ix[i] = ix[0];
+	v = naive_value(g, n, ix, count ? &loops[count - 1] : &root);
+	naive_store(g, count ? &loops[count - 1] : &root, array, d, naive_offset(g, n, ix), naive_ctype(n->dtype), v);
+	v = count ? outer_pragma(g, loops, count) : NULL;
+	for (int i = count; i-- > 0;)
+		naive_close(g, &loops[i], i ? NULL : v);
+	g->flat = false;
+	naive_flush(g, &root);
+}
+
+static bool is_exact(enum ctype c, enum kw_dtype d)
+{
+	return d == (c == CT_F64 ? KW_F64 : c == CT_F32 ? KW_F32 : KW_I64);
+}
+
+/* The output that a stage may write into, or -1. */
+static int output_of(const struct gen *g, const struct kw_node *n)
+{
+	for (size_t i = 0; i < g->e->output_count; i++) {
+		enum kw_dtype d = g->task->outputs[i].dtype;
+		if (g->e->outputs[i] == n && !g->written[i] &&
+		    (g->uses[n->id] == 1 || is_exact(naive_ctype(n->dtype), d)))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void destination(struct gen *g, const struct kw_node *n, const char **array, enum kw_dtype *d)
+{
+	int o = output_of(g, n);
+	enum ctype c = naive_ctype(n->dtype);
+
+	if (o >= 0) {
+		*array = g->task->outputs[o].name;
+		*d = g->task->outputs[o].dtype;
+		g->written[o] = true;
+		return;
+	}
+	*d = c == CT_F64 ? KW_F64 : c == CT_F32 ? KW_F32 : KW_I64;
+	*array = naive_name(g, "tmp");
+	kw_buf_printf(&g->workspaces, "//@ workspace %s %s[", *array, kw_dtype_name(*d));
+	for (int i = 0; i < n->rank; i++)
+		kw_buf_printf(&g->workspaces, "%s%s", i ? ", " : "", sym_text(g->a, n->shape[i].poly));
+	kw_buf_printf(&g->workspaces, "%s]\n", n->rank ? "" : "1");
+	kw_buf_printf(&g->args, "%s,%s *%s\n", *array, kw_dtype_info(*d)->ctype, *array);
+	g->workspace_count++;
+}
+
+static void set_array(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
+{
+	if (!g->array[n->id]) {
+		g->array[n->id] = array;
+		g->array_dtype[n->id] = d;
+	}
+}
+
+/* The other half of topk. */
+static const struct kw_node *find_twin(const struct gen *g, const struct kw_node *n)
+{
+	for (size_t i = 0; op_id(n) == OP_TOPK && i < g->e->node_count; i++) {
+		const struct kw_node *m = g->e->nodes[i];
+		if (m != n && g->live[i] && op_id(m) == OP_TOPK && m->args[0] == n->args[0] && m->axes[0] == n->axes[0] &&
+		    m->index != n->index && !g->array[i] && sym_eq(xn(m)->sym[0], xn(n)->sym[0]))
+			return m;
+	}
+	return NULL;
+}
+
+static void emit_stage(struct gen *g, const struct kw_node *n)
+{
+	const char *array, *twin_array = NULL;
+	enum kw_dtype d, twin_dtype = KW_DTYPE_NONE;
+	const struct kw_node *twin = find_twin(g, n);
+
+	destination(g, n, &array, &d);
+	if (!naive_is_template(n)) {
+		emit_nest(g, n, array, d);
+	} else {
+		if (twin)
+			destination(g, twin, &twin_array, &twin_dtype);
+		naive_template(g, n, array, d, twin, twin_array, twin_dtype);
+		if (twin)
+			set_array(g, twin, twin_array, twin_dtype);
+	}
+	set_array(g, n, array, d);
+}
+
+static void emit_all(struct gen *g)
+{
+	for (size_t i = 0; i < g->e->node_count && g->status == KW_OK; i++) {
+		const struct kw_node *n = g->e->nodes[i];
+
+		if (!g->live[i])
+			continue;
+		if (n->kind != KW_NODE_INPUT && g->stage[i] && !g->array[i])
+			emit_stage(g, n);
+		for (size_t o = 0; o < g->e->output_count; o++) {
+			const struct kw_tensor_decl *out = &g->task->outputs[o];
+			if (g->e->outputs[o] != n || g->written[o])
+				continue;
+			emit_nest(g, n, out->name, out->dtype);
+			g->written[o] = true;
+			if (is_exact(naive_ctype(n->dtype), out->dtype))
+				set_array(g, n, out->name, out->dtype);
+		}
+	}
+}
+
+/* ---- the text ---- */
+
+/* One tab per open brace. */
+static void indent(struct kw_buf *out, struct kw_str text)
+{
+	struct kw_str line;
+	int depth = 1;
+
+	while (text.len && kw_str_split(&text, '\n', &line)) {
+		if (!line.len)
+			continue;
+		depth -= line.ptr[0] == '}';
+		for (int i = 0; i < depth; i++)
+			kw_buf_addc(out, '\t');
+		kw_buf_add(out, line.ptr, line.len);
+		kw_buf_addc(out, '\n');
+		depth += line.ptr[line.len - 1] == '{';
+	}
+}
+
+/* Lines "NAME,DECLARATION" become the plan's and the function's arguments. */
+static void add_arguments(struct kw_buf *out, struct kw_str lines, bool plan)
+{
+	struct kw_str line;
+	bool first = true;
+
+	while (lines.len && kw_str_split(&lines, '\n', &line)) {
+		struct kw_str rest = line, name;
+		if (!line.len)
+			continue;
+		kw_str_split(&rest, ',', &name);
+		kw_buf_addz(out, first ? "" : ", ");
+		kw_buf_add(out, plan ? name.ptr : rest.ptr, plan ? name.len : rest.len);
+		first = false;
+	}
+}
+
+static void declare_tensors(struct gen *g)
+{
+	const struct kw_task *t = g->task;
+
+	for (size_t i = 0; i < t->input_count; i++)
+		kw_buf_printf(&g->args, "%s,const %s *%s\n", t->inputs[i].name, kw_dtype_info(t->inputs[i].dtype)->ctype,
+			      t->inputs[i].name);
+	for (size_t i = 0; i < t->output_count; i++)
+		kw_buf_printf(&g->args, "%s,%s *%s\n", t->outputs[i].name, kw_dtype_info(t->outputs[i].dtype)->ctype,
+			      t->outputs[i].name);
+}
+
+static void declare_numbers(struct gen *g)
+{
+	const struct kw_task *t = g->task;
+
+	for (size_t i = 0; i < t->dim_count; i++)
+		kw_buf_printf(&g->args, "%s:i64,int64_t %s\n", t->dims[i].name, t->dims[i].name);
+	for (size_t i = 0; i < t->param_count; i++) {
+		enum ctype c = naive_ctype(t->params[i].dtype);
+		kw_buf_printf(&g->args, "%s:%s,%s %s\n", t->params[i].name,
+			      c == CT_F64 ? "f64" : c == CT_F32 ? "f32" : "i64", naive_ctype_text(c), t->params[i].name);
+	}
+}
+
+static void assemble(struct gen *g, struct kw_buf *out)
+{
+	struct kw_str body = kw_buf_str(&g->body);
+	/* Sizes may be written with these; they are functions of the plan lines, not of C. */
+	static const char *const helpers[][2] = {
+		{ "min(", "static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }\n" },
+		{ "max(", "static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }\n" },
+		{ "cdiv(", "static inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n" },
+	};
+
+	kw_buf_add(out, g->workspaces.ptr, g->workspaces.len);
+	kw_buf_addz(out, "//@ kernel naive args=(");
+	add_arguments(out, kw_buf_str(&g->args), true);
+	kw_buf_addz(out, ")\n#include <math.h>\n#include <stdint.h>\n\n");
+	for (size_t i = 0; i < 3; i++)
+		if (body.len && memmem(body.ptr, body.len, helpers[i][0], strlen(helpers[i][0])))
+			kw_buf_addz(out, helpers[i][1]);
+	if (g->divides || g->mods)
+		kw_buf_addz(out, "static inline int64_t floor_div(int64_t a, int64_t b)\n{\n"
+				 "\treturn b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n\n");
+	kw_buf_addz(out, "void naive(");
+	add_arguments(out, kw_buf_str(&g->args), false);
+	kw_buf_addz(out, ")\n{\n");
+	indent(out, body);
+	kw_buf_addz(out, "}\n");
+}
+
+static bool prepare(struct gen *g)
+{
+	size_t n = g->e->node_count + 1;
+
+	kw_buf_init(&g->body, MAX_TEXT);
+	kw_buf_init(&g->workspaces, 1 << 16);
+	kw_buf_init(&g->args, 1 << 18);
+	g->uses = kw_arena_calloc(g->a, n, sizeof(*g->uses));
+	g->consumer = kw_arena_calloc(g->a, n, sizeof(struct kw_node *));
+	g->live = kw_arena_calloc(g->a, n, sizeof(*g->live));
+	g->stage = kw_arena_calloc(g->a, n, sizeof(*g->stage));
+	g->array = kw_arena_calloc(g->a, n, sizeof(char *));
+	g->array_dtype = kw_arena_calloc(g->a, n, sizeof(*g->array_dtype));
+	g->written = kw_arena_calloc(g->a, g->e->output_count + 1, sizeof(*g->written));
+	if (!g->uses || !g->consumer || !g->live || !g->stage || !g->array || !g->array_dtype || !g->written) {
+		no_memory(g);
+		return false;
+	}
+	for (size_t i = 0; i < g->e->node_count; i++) {
+		const struct kw_node *node = g->e->nodes[i];
+		if (node->kind == KW_NODE_INPUT)
+			set_array(g, node, g->task->inputs[node->index].name, g->task->inputs[node->index].dtype);
+	}
+	return true;
+}
+
+enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct kw_buf *out, struct kw_error *err)
+{
+	struct kw_arena a;
+	struct kw_expr *lowered = NULL;
+	struct gen g = { .task = e->task, .a = &a, .err = err, .openmp = openmp };
+
+	kw_arena_init(&a, 256u << 20);
+	g.status = lower_except(e, naive_keeps, &a, &lowered, err);
+	g.e = lowered;
+	if (g.status == KW_OK && prepare(&g)) {
+		naive_plan(&g);
+		declare_tensors(&g);
+		emit_all(&g);
+		declare_numbers(&g);
+		if (g.body.full || g.workspaces.full || g.args.full)
+			no_memory(&g);
+		if (g.status == KW_OK)
+			assemble(&g, out);
+		if (g.status == KW_OK && out->full)
+			no_memory(&g);
+	}
+	kw_buf_release(&g.body);
+	kw_buf_release(&g.workspaces);
+	kw_buf_release(&g.args);
+	kw_arena_release(&a);
+	return g.status;
+}
