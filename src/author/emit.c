@@ -345,6 +345,22 @@ const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n)
 	return s;
 }
 
+/* Without parentheses around the whole. */
+const char *kw_au_bare(struct kw_au_emit *e, const char *text)
+{
+	size_t n = strlen(text);
+	int depth = 0;
+
+	if (n < 2 || text[0] != '(' || text[n - 1] != ')')
+		return text;
+	for (size_t i = 0; i + 1 < n; i++) {
+		depth += (text[i] == '(') - (text[i] == ')');
+		if (!depth)
+			return text;
+	}
+	return kw_au_bare(e, kw_au_printf(e, "%.*s", (int)n - 2, text + 1));
+}
+
 /* ---- sections: named values of one level, in order ---- */
 
 static bool is_leaf(const struct kw_node *n)
@@ -428,7 +444,7 @@ const char *kw_au_section(struct kw_au_emit *e, int pass)
 			continue;
 		if (trivial(e, n) || is_arange(n))
 			continue;
-		text = kw_au_expression(e, n);
+		text = kw_au_bare(e, kw_au_expression(e, n));
 		name = kw_au_name(e, wish(e, n, "%s_i"));
 		s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name, text);
 		if (kept >= 0)
@@ -476,7 +492,7 @@ const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 		    (stage >= 0 && e->g->nodes[n->id].stage != stage) || kw_au_is_reduce(n) || trivial(e, n) ||
 		    (is_leaf(n) && n->kind != KW_NODE_INPUT))
 			continue;
-		text = kw_au_expression(e, n);
+		text = kw_au_bare(e, kw_au_expression(e, n));
 		name = kw_au_name(e, wish(e, n, shape[level]));
 		if (level == KW_AU_VECTOR)
 			s = kw_au_printf(e, "%s%s %s[STRIP];\n\nfor (int i = 0; i < n; i++)\n\t%s[i] = %s;\n", s,

@@ -11,6 +11,7 @@ const char *kw_au_row_offset(struct kw_au_emit *e, const struct kw_au_tensor *t)
 const char *kw_au_seg_offset(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n);
+const char *kw_au_bare(struct kw_au_emit *e, const char *text);
 void kw_au_cone(struct kw_au_emit *e, const struct kw_node *n, enum kw_au_level level);
 void kw_au_cone_reset(struct kw_au_emit *e);
 const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value);

@@ -140,7 +140,8 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 		kw_au_arg(e, &a, "cores:i32", "int32_t cores");
 	for (int i = 0; i < e->red_count; i++)
 		if (e->red[i].kind == KW_AU_INDEX)
-			lines = kw_au_printf(e, "%s//@ require (%s) * (%s) <= 2147483647\n", lines, cols,
+			lines = kw_au_printf(e, "%s//@ require (%s) * (%s) <= 2147483647\n", lines,
+					     g->form == KW_AU_COLUMNS ? "1" : cols,
 					     kw_au_product(g, g->seg_atoms, g->seg_count));
 	kw_fill_set(f, "plan", kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, a.plan, lines));
 	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "%svoid %s(%s)", e->cached_count ? "#include <omp.h>\n\n" : "",

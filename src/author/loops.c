@@ -27,6 +27,9 @@ static const char *take_in(struct kw_au_emit *e, const struct kw_au_red *r, cons
 	bool flt = kw_dtype_is_float(r->dtype);
 	const char *suffix = r->dtype == KW_F64 ? "" : "f";
 
+	if (flt || r->kind == KW_AU_SUM || r->kind == KW_AU_PROD)
+		value = kw_au_bare(e, value);
+
 	switch (r->kind) {
 	case KW_AU_SUM: return kw_au_printf(e, "%s += %s;", into, value);
 	case KW_AU_PROD: return kw_au_printf(e, "%s *= %s;", into, value);
@@ -414,6 +417,7 @@ static struct kw_au_tensor *output_tensor(struct kw_au_emit *e, size_t i)
 
 const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value)
 {
+	value = kw_au_bare(e, value);
 	if (t->dtype == KW_F32 || t->dtype == KW_F64)
 		return kw_au_printf(e, "%s = %s;\n", to, value);
 	if (t->dtype == KW_BOOL)

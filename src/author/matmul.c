@@ -118,9 +118,9 @@ static const char *pack_a(struct product *p)
 
 	if (last_contiguous(p->a->g))
 		return kw_au_printf(p->a, "for (int r = 0; r < rows; r++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
-					  "\t\tto[p * MR + r] = (real)%s;\n", value);
+					  "\t\tto[p * MR + r] = (real)(%s);\n", value);
 	return kw_au_printf(p->a, "for (int64_t p = 0; p < depth; p++)\n\tfor (int r = 0; r < rows; r++)\n"
-				  "\t\tto[p * MR + r] = (real)%s;\n", value);
+				  "\t\tto[p * MR + r] = (real)(%s);\n", value);
 }
 
 static const char *pack_b(struct product *p)
@@ -129,9 +129,9 @@ static const char *pack_b(struct product *p)
 
 	if (last_contiguous(p->b->g) != p->b_is_nk)
 		return kw_au_printf(p->b, "for (int64_t p = 0; p < depth; p++)\n\tfor (int c = 0; c < cols; c++)\n"
-					  "\t\tto[p * NR + c] = (real)%s;\n", value);
+					  "\t\tto[p * NR + c] = (real)(%s);\n", value);
 	return kw_au_printf(p->b, "for (int c = 0; c < cols; c++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
-				  "\t\tto[p * NR + c] = (real)%s;\n", value);
+				  "\t\tto[p * NR + c] = (real)(%s);\n", value);
 }
 
 static const char *body(struct product *p)

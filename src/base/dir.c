@@ -33,9 +33,13 @@ enum kw_status kw_mkdirs(const char *path, struct kw_error *err)
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		if (mkdir(part, 0777) < 0 && !is_dir(part))
-			return kw_fail(err, KW_ERR_IO, path, "cannot make folder %s: %s", part,
-				       strerror(errno == EEXIST ? ENOTDIR : errno));
+		if (mkdir(part, 0777) < 0) {
+			int why = errno; /* is_dir sets another */
+
+			if (!is_dir(part))
+				return kw_fail(err, KW_ERR_IO, path, "cannot make folder %s: %s", part,
+					       strerror(why == EEXIST ? ENOTDIR : why));
+		}
 	}
 	return KW_OK;
 }

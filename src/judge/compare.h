@@ -21,7 +21,8 @@ struct kw_tolerance {
 	bool exact;
 };
 /* The derived tolerance of a trial. acc: type that a plain kernel accumulates in (f32 unless the task says more or less).
- * plain_error: A above, by an f32 evaluation (more is allowed where acc is narrower); want_rms: root mean square of the expected values of the sample. Integers: exact. */
+ * plain_error: A above, by an f32 evaluation (more is allowed where acc is narrower); want_rms: root mean square of the
+ * expected values of the sample. Integers: exact. */
 void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
 			 double plain_error, double want_rms);
 double kw_tolerance_at(const struct kw_tolerance *t, double want);

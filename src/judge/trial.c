@@ -220,7 +220,7 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 			keep_worst(s, o, &stats);
 		if (!kw_compare_right(&stats) || stats.unwritten > 0)
 			st = kw_forensics(s, slot, fill, o, &stats, err);
-		else if (fill == KW_FILL_DECLARED)
+		else
 			kw_memo_keep(s, o, err);
 	}
 	if (s->result && !s->w->failed)

@@ -89,7 +89,7 @@ static int hits(const char *words, const struct kw_memory_row *r)
 		while (isalnum((unsigned char)p[len]))
 			len++;
 		if (len)
-			n += mentions(r->name, p, len) || mentions(r->family, p, len) || mentions(r->text, p, len) ||
+			n += mentions(r->kind, p, len) || mentions(r->name, p, len) || mentions(r->family, p, len) || mentions(r->text, p, len) ||
 			     mentions(r->device, p, len) || mentions(r->dtype, p, len) || mentions(r->outcome, p, len);
 		p += len;
 	}

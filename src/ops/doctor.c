@@ -196,9 +196,9 @@ static void ceilings(struct exam *x, struct kw_device *d, bool measure)
 		enum kw_ceiling_kind kind;
 		const char *name, *unit;
 	} kinds[] = {
-		{ KW_CEILING_READ, "read", "B" }, { KW_CEILING_WRITE, "write", "B" },
-		{ KW_CEILING_COPY, "copy", "B" }, { KW_CEILING_FLOPS_F32, "f32", "FLOP" },
-		{ KW_CEILING_FLOPS_F64, "f64", "FLOP" },
+		{ KW_CEILING_READ, "read", "B/s" }, { KW_CEILING_WRITE, "write", "B/s" },
+		{ KW_CEILING_COPY, "copy", "B/s" }, { KW_CEILING_FLOPS_F32, "f32", "FLOP/s" },
+		{ KW_CEILING_FLOPS_F64, "f64", "FLOP/s" },
 	};
 	int64_t beyond = 4 * d->hardware.last_level_cache_bytes;
 

@@ -72,6 +72,7 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 
 	json_array_foreach(r->tune, i, t) {
 		int64_t space = kw_json_get_i64(t, "space", 0);
+		double least = 0;
 
 		kw_buf_printf(out, "tuner: %s: space %lld, tried %lld (%lld did not build, %lld wrong, "
 			      "%lld pruned)", kw_json_get_str(t, "candidate", "?"), (long long)space,
@@ -79,11 +80,17 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 			      (long long)kw_json_get_i64(t, "failed_build", 0),
 			      (long long)kw_json_get_i64(t, "wrong", 0),
 			      (long long)kw_json_get_i64(t, "pruned", 0));
-		json_array_foreach(json_object_get(t, "curve"), k, point)
-			kw_buf_printf(out, "%s%lld: %s", k ? ", " : "; best after ",
+		/* Later rungs time more cases and longer, so their points may be higher: only what fell. */
+		json_array_foreach(json_object_get(t, "curve"), k, point) {
+			double ns = kw_json_get_f64(point, "best_ns", 0);
+
+			if (!(ns > 0) || (least > 0 && ns >= least))
+				continue;
+			kw_buf_printf(out, "%s%lld: %s", least > 0 ? ", " : "; best after ",
 				      (long long)kw_json_get_i64(point, "evaluations", 0),
-				      kw_human_ns(kw_json_get_f64(point, "best_ns", 0), text,
-						  sizeof(text)));
+				      kw_human_ns(ns, text, sizeof(text)));
+			least = ns;
+		}
 		kw_buf_addc(out, '\n');
 	}
 }

@@ -115,7 +115,7 @@ static void checked_cases(const struct kw_verdict *v, struct kw_buf *out)
 		const struct kw_case_result *c = &v->cases[i];
 		const char *sub = kw_subclass_name(c->subclass), *label = c->label ? c->label : "";
 
-		if (c->verdict == KW_V_OK) {
+		if (c->verdict == KW_V_OK && c->trials > 0) {
 			right++;
 			unseen += c->unseen;
 			worst = fmax(worst, c->error_ratio);
@@ -162,7 +162,10 @@ void kw_report_verdict_text(const struct kw_verdict *v, const char *name, struct
 	excluded_cases(v, out);
 	for (size_t i = 0; i < v->flag_count; i++)
 		kw_buf_printf(out, "  note: %s\n", v->flags[i]);
-	kw_buf_printf(out, "  on %s; %s; sandbox: %s\n", v->device ? v->device : "?",
-		      v->toolchain ? v->toolchain : "?",
-		      v->sandbox_layers && v->sandbox_layers[0] ? v->sandbox_layers : "none");
+	kw_buf_printf(out, "  on %s", v->device ? v->device : "?");
+	if (v->toolchain && v->toolchain[0])
+		kw_buf_printf(out, "; %s", v->toolchain);
+	if (v->sandbox_layers && v->sandbox_layers[0])
+		kw_buf_printf(out, "; sandbox: %s", v->sandbox_layers);
+	kw_buf_addc(out, '\n');
 }

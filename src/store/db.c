@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 
@@ -13,6 +14,7 @@ enum kw_status kw_db_no_memory(struct kw_error *err)
 
 enum kw_status kw_db_fail(struct kw_store *s, int code, struct kw_error *err)
 {
+	static const char read_only[] = "the store is read-only; use --store DIR for another place";
 	int errno_now = s->db ? sqlite3_system_errno(s->db) : 0;
 	const char *text;
 
@@ -23,7 +25,7 @@ enum kw_status kw_db_fail(struct kw_store *s, int code, struct kw_error *err)
 		text = "the disk is full; nothing was written";
 		break;
 	case SQLITE_READONLY:
-		text = "the store is read-only; use --store DIR for another place";
+		text = read_only;
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
@@ -36,9 +38,15 @@ enum kw_status kw_db_fail(struct kw_store *s, int code, struct kw_error *err)
 		text = "the store is damaged; move it away, or restore a copy";
 		break;
 	case SQLITE_CANTOPEN:
+		/* Its -wal file cannot be made: that is what a read-only folder looks like. */
+		if (!s->read_only && access(s->path, F_OK) == 0 && access(s->dir, W_OK) != 0) {
+			text = read_only;
+			break;
+		}
+		return kw_fail(err, KW_ERR_STORE, s->path, "the store cannot be opened: %s",
+			       errno_now ? strerror(errno_now) : sqlite3_errstr(code));
 	case SQLITE_IOERR:
-		return kw_fail(err, KW_ERR_STORE, s->path, "the store cannot be %s: %s",
-			       (code & 0xff) == SQLITE_IOERR ? "read or written" : "opened",
+		return kw_fail(err, KW_ERR_STORE, s->path, "the store cannot be read or written: %s",
 			       errno_now ? strerror(errno_now) : sqlite3_errstr(code));
 	default:
 		return kw_fail(err, KW_ERR_STORE, s->path, "%s",

@@ -1,0 +1,6 @@
+//@ kernel twice args=(x, y, n:i64)
+void twice(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * 2;
+}

@@ -1,0 +1,361 @@
+/* The builder header, as the compilers make it: errors in ulp over the float line, special values, and the narrow
+ * types bit for bit against core/dtype. */
+#include "backend/backend.h"
+#include "base/proc.h"
+#include "core/dtype.h"
+
+#include "tap.h"
+#include "temp.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <sys/mman.h>
+
+/* Loops over each function, in plan form but for the plan lines. */
+static const char source[] =
+	"#define L(f) void v_##f(float *restrict y, const float *restrict x, int64_t n) { _Pragma(\"omp simd\") \\\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = kw_##f(x[i]); }\n"
+	"L(expf) L(exp2f) L(expm1f) L(logf) L(log2f) L(log10f) L(log1pf) L(tanhf) L(sigmoidf) L(erff) L(rsqrtf)\n"
+	"L(siluf) L(geluf) L(gelu_tanhf) L(softplusf) L(sinf) L(cosf)\n"
+	"void v_powf(float *restrict y, const float *restrict x, const float *restrict z, int64_t n) {\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = kw_powf(x[i], z[i]); }\n"
+	"void v_exp(double *restrict y, const double *restrict x, int64_t n) {\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = kw_exp(x[i]); }\n"
+	"#define C(t) void to_##t(float *restrict y, const kw_##t *restrict x, int64_t n) { \\\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = KW_F32(x[i]); } \\\n"
+	"void from_##t(kw_##t *restrict y, const float *restrict x, int64_t n) { \\\n"
+	"for (int64_t i = 0; i < n; i++) KW_STORE(&y[i], x[i]); }\n"
+	"C(f16) C(bf16) C(f8e4m3) C(f8e5m2)\n"
+	"void to_n(float *y, const kw_f16 *x, int64_t n) { kw_f16_to_f32_n(y, x, n); }\n"
+	"void from_n(kw_f16 *y, const float *x, int64_t n) { kw_f16_from_f32_n(y, x, n); }\n"
+	"float row_max(const float *x, int64_t n) { return kw_row_max(x, n); }\n"
+	"float row_sum(const float *x, int64_t n) { return kw_row_sum(x, n); }\n"
+	"float maxf(float a, float b) { return kw_maxf(a, b); }\n"
+	"float maxnumf(float a, float b) { return kw_maxnumf(a, b); }\n"
+	"void stream(void *d, const void *s, int64_t n) { kw_stream(d, s, (size_t)n); kw_stream_fence(); }\n";
+
+typedef void (*unary)(float *, const float *, int64_t);
+static void *handle;
+
+static void *symbol(const char *name)
+{
+	void *p = dlsym(handle, name);
+
+	if (!p)
+		diag("%s is not there", name);
+	return p;
+}
+#define GET(f, name)                                                                                     \
+	do {                                                                                             \
+		void *p_ = symbol(name);                                                                 \
+		memcpy(&(f), &p_, sizeof(p_));                                                           \
+	} while (0)
+
+static bool load(const char *compiler, bool naive)
+{
+	static struct kw_bound_kernel kernel = { .name = "v_expf" };
+	static struct kw_bound_plan plan = { .applicable = true, .kernels = &kernel, .kernel_count = 1 };
+	struct kw_candidate c = { .name = "kw_h.c", .backend = "c", .source = source, .source_len = sizeof(source) - 1 };
+	struct kw_build_opts o = { .compiler = compiler, .naive_flags = naive, .no_cache = true };
+	struct kw_build_result r;
+	struct kw_error err = { 0 };
+	char path[64];
+	int fd;
+
+	handle = NULL;
+	if (kw_build(kw_backend_find("c"), &c, &plan, &o, &r, &err) != KW_OK) {
+		diag("%s", err.text);
+		return false;
+	}
+	fd = memfd_create("kw_h", 0);
+	if (r.cls == KW_V_OK && fd >= 0 &&
+	    write(fd, r.artefact.code, r.artefact.code_bytes) == (ssize_t)r.artefact.code_bytes) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	} else if (r.artefact.log) {
+		diag("%s", r.artefact.log);
+	}
+	close(fd);
+	kw_build_result_release(&r);
+	return handle != NULL;
+}
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double silu(double x) { return x / (1 + exp(-x)); }
+static double gelu(double x) { return 0.5 * x * (1 + erf(x * M_SQRT1_2)); }
+static double gelu_tanh(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+static double softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
+
+/* Arguments low..high; an error of `ulp` or of `absolute`, whichever is more. */
+static const struct {
+	const char *name;
+	double (*exact)(double);
+	double low, high, ulp, absolute;
+} functions[] = {
+	{ "v_expf", exp, -INFINITY, INFINITY, 1.1, 0 },	    { "v_exp2f", exp2, -INFINITY, INFINITY, 1.1, 0 },
+	{ "v_expm1f", expm1, -INFINITY, INFINITY, 2, 0 },   { "v_logf", log, -INFINITY, INFINITY, 1, 0 },
+	{ "v_log2f", log2, -INFINITY, INFINITY, 2, 0 },	    { "v_log10f", log10, -INFINITY, INFINITY, 2, 0 },
+	{ "v_log1pf", log1p, -INFINITY, INFINITY, 2, 0 },   { "v_tanhf", tanh, -INFINITY, INFINITY, 1.5, 0 },
+	{ "v_sigmoidf", sigmoid, -INFINITY, INFINITY, 3, 0 }, { "v_erff", erf, -INFINITY, INFINITY, 1.5, 0 },
+	{ "v_rsqrtf", rsqrt, -INFINITY, INFINITY, 1.5, 0 }, { "v_siluf", silu, -87, INFINITY, 3, 0 },
+	{ "v_geluf", gelu, -1, INFINITY, 4, 0 },	    { "v_gelu_tanhf", gelu_tanh, -1, INFINITY, 4, 0 },
+	{ "v_softplusf", softplus, -INFINITY, INFINITY, 2, 0 }, { "v_sinf", sin, -1e6, 1e6, 2, 1e-7 },
+	{ "v_cosf", cos, -1e6, 1e6, 2, 1e-7 },
+};
+
+static double ulps(double got, double want)
+{
+	double e = fabs(got - want);
+
+	return e == 0 ? 0 : e / kw_dtype_ulp(KW_F32, want);
+}
+
+enum { BATCH = 4096 };
+
+/* NaN and Inf must be where the exact function, rounded to float, has them. */
+static bool same_kind(float got, double want)
+{
+	float w = (float)want;
+
+	return isnan(got) == isnan(w) && isinf(got) == isinf(w) && (!isinf(w) || !!signbit(got) == !!signbit(w));
+}
+
+static void test_function(size_t which, const char *build)
+{
+	static const float special[] = { 0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 88.7228f, 89.0f, -87.5f, -104.0f,
+					 -103.9f, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f, 0.5f, 2.0f, 0.625f, 0.94f, 127.99f, 128.0f };
+	static float x[BATCH], y[BATCH];
+	double worst = 0;
+	float worst_at = 0, odd_at = 0, odd = 0;
+	int wrong_kind = 0;
+	unary f;
+
+	GET(f, functions[which].name);
+	for (uint64_t first = 0; f && first < (uint64_t)1 << 32; first += (uint64_t)BATCH * 40009) {
+		for (int i = 0; i < BATCH; i++) {
+			uint32_t bits = (uint32_t)(first + (uint64_t)i * 40009);
+
+			memcpy(&x[i], &bits, sizeof(bits));
+		}
+		if (first == 0)
+			memcpy(x, special, sizeof(special));
+		f(y, x, BATCH);
+		for (int i = 0; i < BATCH; i++) {
+			double a = (double)x[i], want = functions[which].exact(a), e;
+
+			if (!isnan(x[i]) && !(a >= functions[which].low && a <= functions[which].high))
+				continue;
+			if (!same_kind(y[i], want)) {
+				wrong_kind++;
+				odd_at = x[i];
+				odd = y[i];
+			}
+			e = isfinite((float)want) ? ulps((double)y[i], want) : 0;
+			if (fabs((double)y[i] - want) > functions[which].absolute && e > worst) {
+				worst = e;
+				worst_at = x[i];
+			}
+		}
+	}
+	ok(f && worst <= functions[which].ulp, "%s %s: %.2f ulp, at %.9g", build, functions[which].name + 2, worst,
+	   (double)worst_at);
+	if (!is_int(wrong_kind, 0, "%s %s: Inf and NaN", build, functions[which].name + 2))
+		diag("%g gives %g", (double)odd_at, (double)odd);
+}
+
+static void test_pow(const char *build)
+{
+	static const float special[] = { 0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, INFINITY, -INFINITY, NAN,
+					 1e-40f, 3e38f, -3e38f, 16777217.0f, 1e9f, 2.5f, -7.0f };
+	enum { S = sizeof(special) / sizeof(special[0]) };
+	static float x[BATCH], y[BATCH], z[BATCH];
+	void (*f)(float *, const float *, const float *, int64_t);
+	uint64_t state = 1;
+	double worst = 0;
+	int wrong = 0;
+
+	GET(f, "v_powf");
+	for (int round = 0; f && round < 60; round++) {
+		for (int i = 0; i < BATCH; i++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			x[i] = (float)(state >> 40) * 0x1p-18f;
+			z[i] = (float)(int32_t)(uint32_t)state * (round % 2 ? 0x1p-28f : 0x1p-26f);
+			if (round == 0 && i < S * S) {
+				x[i] = special[i / S];
+				z[i] = special[i % S];
+			}
+		}
+		f(y, x, z, BATCH);
+		for (int i = 0; i < BATCH; i++) {
+			double want = pow((double)x[i], (double)z[i]);
+
+			wrong += !same_kind(y[i], want) || (want == 0 && !!signbit(y[i]) != !!signbit(want));
+			if (isfinite((float)want))
+				worst = fmax(worst, ulps((double)y[i], want));
+		}
+	}
+	ok(worst <= 0.6, "%s powf: %.2f ulp", build, worst);
+	is_int(wrong, 0, "%s powf: special values as in C", build);
+}
+
+static void test_exp_f64(const char *build)
+{
+	static double x[BATCH], y[BATCH];
+	void (*f)(double *, const double *, int64_t);
+	uint64_t state = 1;
+	double worst = 0;
+
+	GET(f, "v_exp");
+	for (int i = 0; i < BATCH; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		x[i] = ((double)(state >> 11) * 0x1p-52 - 1) * (i % 2 ? 740 : 2);
+	}
+	x[0] = INFINITY;
+	x[1] = -INFINITY;
+	x[2] = NAN;
+	x[3] = 0;
+	f(y, x, BATCH);
+	ok(isinf(y[0]) && y[1] == 0 && isnan(y[2]) && y[3] == 1, "%s exp (f64): special values", build);
+	for (int i = 4; i < BATCH; i++)
+		if (isfinite(exp(x[i])))
+			worst = fmax(worst, fabs(y[i] - exp(x[i])) / kw_dtype_ulp(KW_F64, exp(x[i])));
+	ok(worst <= 2, "%s exp (f64): %.2f ulp", build, worst);
+}
+
+/* Every pattern of the narrow type to float; floats of every exponent to it. */
+static void test_narrow(const char *build, enum kw_dtype d)
+{
+	static float wide[65536], again[65536];
+	static uint16_t codes[65536], back[65536];
+	static uint8_t *codes8, *back8;
+	size_t bytes = kw_dtype_bytes(d), n = bytes == 1 ? 256 : 65536;
+	void (*to)(float *, const void *, int64_t), (*from)(void *, const float *, int64_t);
+	char name[32];
+	int wrong = 0;
+
+	codes8 = (uint8_t *)(void *)codes;
+	back8 = (uint8_t *)(void *)back;
+	snprintf(name, sizeof(name), "to_%s", kw_dtype_name(d));
+	GET(to, name);
+	snprintf(name, sizeof(name), "from_%s", kw_dtype_name(d));
+	GET(from, name);
+	for (size_t i = 0; i < n; i++) {
+		if (bytes == 1)
+			codes8[i] = (uint8_t)i;
+		else
+			codes[i] = (uint16_t)i;
+	}
+	to(wide, codes, (int64_t)n);
+	for (size_t i = 0; i < n; i++) {
+		double want = kw_dtype_load(d, (const char *)(const void *)codes + i * bytes);
+
+		wrong += isnan(want) ? !isnan(wide[i]) : (double)wide[i] != want || !!signbit(want) != !!signbit(wide[i]);
+	}
+	is_int(wrong, 0, "%s %s to f32, all of them", build, kw_dtype_name(d));
+	wrong = 0;
+	for (uint64_t first = 0; first < (uint64_t)1 << 32; first += (uint64_t)65536 * 997) {
+		for (int i = 0; i < 65536; i++) {
+			uint32_t u = (uint32_t)(first + (uint64_t)i * 9973);
+
+			/* Half of them ties and their neighbours. */
+			u = i % 2 ? (u & 0xffff8000u) + (uint32_t)(i / 2 % 3) - 1 + (i % 4 == 1 ? 0x80000u : 0) : u;
+			memcpy(&wide[i], &u, sizeof(u));
+		}
+		from(back, wide, 65536);
+		for (int i = 0; i < 65536; i++) {
+			double want, got;
+			uint16_t code = 0;
+
+			kw_dtype_store(d, &code, (double)wide[i]);
+			want = kw_dtype_load(d, &code);
+			got = kw_dtype_load(d, bytes == 1 ? (const void *)&back8[i] : (const void *)&back[i]);
+			wrong += isnan(want) ? !isnan(got) : got != want || !!signbit(got) != !!signbit(want);
+		}
+	}
+	is_int(wrong, 0, "%s f32 to %s", build, kw_dtype_name(d));
+	if (d != KW_F16)
+		return;
+	wrong = 0;
+	GET(to, "to_n");
+	GET(from, "from_n");
+	from(back, wide, 65535);
+	for (int i = 0; i < 65535; i++) {
+		uint16_t code = 0;
+
+		kw_dtype_store(d, &code, (double)wide[i]);
+		wrong += isnan(wide[i]) ? !isnan(kw_dtype_load(d, &back[i])) : back[i] != code;
+	}
+	to(again, back, 65535);
+	for (int i = 0; i < 65535; i++)
+		wrong += !isnan(again[i]) && (double)again[i] != kw_dtype_load(d, &back[i]);
+	is_int(wrong, 0, "%s arrays of f16", build);
+}
+
+static void test_rows(const char *build)
+{
+	static float x[1003], y[1003];
+	float (*max)(const float *, int64_t), (*sum)(const float *, int64_t), (*maxf)(float, float), (*maxnumf)(float, float);
+	void (*stream)(void *, const void *, int64_t);
+	int wrong = 0, beside = 0;
+
+	GET(max, "row_max");
+	GET(sum, "row_sum");
+	GET(maxf, "maxf");
+	GET(maxnumf, "maxnumf");
+	GET(stream, "stream");
+	for (int i = 0; i < 1003; i++)
+		x[i] = (float)(i % 37) - 40;
+	for (int n = 0; n < 1003; n += 17) {
+		float most = -INFINITY, all = 0;
+
+		for (int i = 0; i < n; i++) {
+			most = x[i] > most ? x[i] : most;
+			all += x[i];
+		}
+		wrong += max(x, n) != most || sum(x, n) != all; /* whole numbers: exact in any order */
+	}
+	is_int(wrong, 0, "%s rows of any length", build);
+	x[500] = NAN;
+	ok(isnan(max(x, 1003)) && isnan(max(x, 501)) && !isnan(max(x, 500)), "%s row maximum keeps NaN", build);
+	ok(isnan(maxf(NAN, 1)) && isnan(maxf(1, NAN)) && maxf(2, 1) == 2 && maxf(1, 2) == 2, "%s maxf: NaN wins", build);
+	ok(maxnumf(NAN, 1) == 1 && maxnumf(1, NAN) == 1, "%s maxnumf: the number wins", build);
+	for (int at = 0; at < 70; at++) {
+		unsigned char *d = (unsigned char *)y;
+
+		memset(y, 7, sizeof(y));
+		stream(d + at, x, 1000 - 3 * at);
+		beside += memcmp(d + at, x, (size_t)(1000 - 3 * at)) != 0 || (at && d[at - 1] != 7) ||
+			  d[at + 1000 - 3 * at] != 7;
+	}
+	is_int(beside, 0, "%s streaming: any alignment and length, nothing beside it", build);
+}
+
+static void test_build(const char *label, const char *compiler, bool naive)
+{
+	static const enum kw_dtype narrow[] = { KW_F16, KW_BF16, KW_F8E4M3, KW_F8E5M2 };
+
+	if (!ok(load(compiler, naive), "%s builds it", label))
+		return;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		test_function(i, label);
+	test_pow(label);
+	test_exp_f64(label);
+	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
+		test_narrow(label, narrow[i]);
+	test_rows(label);
+}
+
+int main(void)
+{
+	char path[512];
+
+	setenv("XDG_CACHE_HOME", temp_file("cache"), 1);
+	test_build("native", NULL, false);
+	test_build("-O3", NULL, true);
+	if (kw_proc_which("clang", path, sizeof(path)))
+		test_build("clang", "clang", false);
+	else
+		skip(1, "no clang here");
+	return done();
+}
