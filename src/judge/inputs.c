@@ -7,6 +7,7 @@
 
 #include "judge/inputs.h"
 
+#include "backend/builtin/kw.h"
 #include "base/alloc.h"
 #include "judge/philox.h"
 
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#define INLINE static inline __attribute__((always_inline))
 enum { MAX_THREADS = 64, WORTH_A_THREAD = 1 << 15 /* elements */ };
 
 const char *kw_fill_name(enum kw_fill f)
@@ -239,28 +241,18 @@ static void filled_values(const struct gen *g, uint64_t block, double v[KW_BLOCK
 		infinities(g, block, v);
 }
 
-/* A block in the tensor's own type. */
-static void typed_block(const struct gen *g, uint64_t block, void *out)
+/* ---- the commonest kinds without the way over doubles ---- */
+
+/* Standard normals or uniforms as declared. */
+static bool plain_floats(const struct gen *g)
 {
-	double v[KW_BLOCK];
-
-	if (g->dtype == KW_I64 && g->dist == KW_DIST_INTEGERS) { /* beyond 2^53 too */
-		int64_t whole[KW_BLOCK];
-
-		integers(g, block, g->int_lo, g->int_span, whole);
-		memcpy(out, whole, sizeof(whole));
-		return;
-	}
-	filled_values(g, block, v);
-	kw_dtype_from_f64(g->dtype, v, out, KW_BLOCK);
+	return g->fill == KW_FILL_DECLARED && g->lo == 0 && g->hi == 1 &&
+	       (g->dist == KW_DIST_NORMAL || g->dist == KW_DIST_UNIFORM);
 }
 
-/* The commonest kind straight to its place. */
 static bool plain_f32(const struct gen *g)
 {
-	return g->dtype == KW_F32 && g->fill == KW_FILL_DECLARED &&
-	       ((g->dist == KW_DIST_NORMAL && g->lo == 0 && g->hi == 1) ||
-		(g->dist == KW_DIST_UNIFORM && g->lo == 0 && g->hi == 1));
+	return g->dtype == KW_F32 && plain_floats(g);
 }
 
 static void plain_block(const struct gen *g, uint64_t block, float out[KW_BLOCK])
@@ -269,6 +261,84 @@ static void plain_block(const struct gen *g, uint64_t block, float out[KW_BLOCK]
 		kw_normal_block(&g->id, block, out);
 	else
 		kw_uniform_block(&g->id, block, out);
+}
+
+INLINE void narrow_body(enum kw_dtype d, const float *f, void *out)
+{
+	kw_bf16 *b = out;
+	kw_f16 *h = out;
+
+	for (int i = 0; i < KW_BLOCK && d == KW_F16; i++)
+		h[i] = kw_f16_from_f32(f[i]);
+	for (int i = 0; i < KW_BLOCK && d == KW_BF16; i++)
+		b[i] = kw_bf16_from_f32(f[i]);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void narrow_avx2(enum kw_dtype d, const float *f, void *out)
+{
+	narrow_body(d, f, out);
+}
+#endif
+
+static void narrow(enum kw_dtype d, const float *f, void *out)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2")) {
+		narrow_avx2(d, f, out);
+		return;
+	}
+#endif
+	narrow_body(d, f, out);
+}
+
+/* Whether all integers of the range are numbers of the type, so that a cast will do. */
+static bool range_fits(const struct gen *g)
+{
+	static const int64_t least[KW_DTYPE_COUNT] = { [KW_I64] = INT64_MIN, [KW_I32] = INT32_MIN, [KW_I16] = INT16_MIN,
+						       [KW_I8] = INT8_MIN };
+	int64_t last = (int64_t)((uint64_t)g->int_lo + g->int_span - 1);
+
+	if (g->dtype == KW_I64)
+		return true;
+	return g->int_span != 0 && g->int_lo >= least[g->dtype] && last >= g->int_lo && (double)last <= g->max;
+}
+
+#define CAST_TO(type)                                                                                    \
+	do {                                                                                             \
+		type *o = out;                                                                           \
+		for (int i = 0; i < KW_BLOCK; i++)                                                       \
+			o[i] = (type)whole[i];                                                           \
+	} while (0)
+
+static void whole_block(const struct gen *g, uint64_t block, void *out)
+{
+	int64_t whole[KW_BLOCK];
+
+	integers(g, block, g->int_lo, g->int_span, whole);
+	switch (kw_dtype_bytes(g->dtype)) {
+	case 8: memcpy(out, whole, sizeof(whole)); return;
+	case 4: CAST_TO(int32_t); return;
+	case 2: CAST_TO(int16_t); return;
+	default: CAST_TO(int8_t);
+	}
+}
+
+/* A block in the tensor's own type. */
+static void typed_block(const struct gen *g, uint64_t block, void *out)
+{
+	float f[KW_BLOCK];
+	double v[KW_BLOCK];
+
+	if (g->dist == KW_DIST_INTEGERS && !kw_dtype_is_float(g->dtype) && g->dtype != KW_BOOL && range_fits(g)) {
+		whole_block(g, block, out);
+	} else if ((g->dtype == KW_F16 || g->dtype == KW_BF16) && plain_floats(g)) {
+		plain_block(g, block, f);
+		narrow(g->dtype, f, out);
+	} else {
+		filled_values(g, block, v);
+		kw_dtype_from_f64(g->dtype, v, out, KW_BLOCK);
+	}
 }
 
 /* ---- placing them ---- */
