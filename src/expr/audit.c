@@ -179,6 +179,16 @@ static double case_elements(const struct audit *t, const struct kw_case *c, doub
 	return n;
 }
 
+/* A dim of 1 hides what it means: an index into one place is always the same. */
+static bool is_degenerate(const struct kw_task *task, const struct kw_case *c)
+{
+	for (size_t i = 0; i < task->dim_count; i++) {
+		if (c->dims[i] < 2 && task->dims[i].max > 1)
+			return true;
+	}
+	return false;
+}
+
 /* The largest case with at most `most` elements going in and coming out. */
 static const struct kw_case *largest(const struct audit *t, double most)
 {
@@ -187,7 +197,7 @@ static const struct kw_case *largest(const struct audit *t, double most)
 	double best_n = 0;
 
 	for (size_t i = 0; i < task->case_count; i++) {
-		double out = 0, n = case_elements(t, &task->cases[i], &out);
+		double out = 0, n = is_degenerate(task, &task->cases[i]) ? -1 : case_elements(t, &task->cases[i], &out);
 		if (out > 0 && n >= 0 && n + out > best_n && n + out <= most) {
 			best = &task->cases[i];
 			best_n = n + out;
