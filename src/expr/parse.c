@@ -269,6 +269,8 @@ static bool unary(struct parser *p, char op, const struct value *x, struct value
 		return false;
 	if (out->kind == V_INT && !out->i)
 		return bnomem(b);
+	out->line = x->line;
+	out->column = x->column;
 	return true;
 }
 
