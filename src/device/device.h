@@ -38,7 +38,7 @@ struct kw_session_opts {
 };
 struct kw_player_opts {
 	bool trusted;                     /* a baseline: no lock-down, own process all the same */
-	int64_t memory_bytes;             /* rlimit on top of the slots; 0: default 2 GiB */
+	int64_t memory_bytes;             /* rlimit on top of the slots; 0: 1 GiB and a slot twice */
 	int threads;                      /* OMP_NUM_THREADS; 0: all usable cores */
 };
 /* How a call ended. */

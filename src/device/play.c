@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, ATTEMPTS = 4 };
-#define DEFAULT_MEMORY ((int64_t)2 << 30)
+#define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 
 struct kw_player {
 	struct kw_session *session;
@@ -290,7 +290,8 @@ static enum kw_status start_once(struct kw_player *p, const struct kw_player_opt
 	int threads = o->threads > 0 ? o->threads : kw_cpu_usable(), pair[2];
 	struct wire_start start = {
 		.op = WIRE_START, .trusted = o->trusted, .threads = (uint32_t)threads,
-		.memory_bytes = o->memory_bytes ? o->memory_bytes : DEFAULT_MEMORY,
+		.memory_bytes = o->memory_bytes ? o->memory_bytes :
+						  DEFAULT_MEMORY + 2 * (int64_t)(s->total_bytes / (size_t)s->slots),
 		.arena_base = s->arena_base, .arena_bytes = s->arena_bytes,
 		.buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots,
 	};

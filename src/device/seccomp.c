@@ -23,7 +23,7 @@ static const int plain[] = {
 	SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(dup), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendto),
 	SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll),
 	SCMP_SYS(munmap), SCMP_SYS(brk),
-	SCMP_SYS(mincore), SCMP_SYS(membarrier), SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list),
+	SCMP_SYS(membarrier), SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list),
 	SCMP_SYS(rseq), SCMP_SYS(set_tid_address), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
 	SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigpending),
 	SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler),

@@ -385,5 +385,5 @@ bool kw_slots_find(const struct kw_session *s, uint64_t address, int *slot, int 
 		*buffer = (int)(i % s->buffer_count);
 		*offset_bytes = (int64_t)(address - from);
 	}
-	return best != UINT64_MAX;
+	return best < GUARD_BYTES; /* further away it was aimed at no buffer */
 }

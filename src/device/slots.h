@@ -28,7 +28,7 @@ enum kw_status kw_slots_new(struct kw_device *d, const struct kw_session_opts *o
 			    struct kw_error *err);
 void kw_slots_free(struct kw_session *s);
 struct slot_buffer *kw_slots_get(struct kw_session *s, int slot, int buffer);
-/* The buffer nearest to an address of the player; false when the address is outside the arena. */
+/* The buffer that an address of the player is in or less than 1 MiB beside; false when there is none. */
 bool kw_slots_find(const struct kw_session *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
