@@ -137,6 +137,7 @@ sub explain {
 }
 
 sub finish {
+	chdir "/"; # or the folder could not be removed
 	my @left = grep { (readlink("$_/exe") // '') =~ /^\Q$kwright\E/ } glob '/proc/[0-9]*';
 	ok(@left ? "@left" : '', 'no process is left behind');
 	print "1..$count\n";
