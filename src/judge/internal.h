@@ -44,13 +44,15 @@ struct work {
 	struct baseline_set *baselines;
 };
 
-/* Expected values of an earlier trial at a few places: to recognise an answer that was kept. */
+/* Expected values of earlier trials at a few places: to recognise an answer that was kept. The first few stay, of the
+ * later ones the most recent. */
 #define KW_MEMO_POINTS 24
+#define KW_MEMO_FIRST 6
 #define KW_MEMO_TRIALS 16
 struct memo {
 	int64_t flat[KW_MEMO_POINTS];
 	double want[KW_MEMO_TRIALS][KW_MEMO_POINTS];
-	int points, trials;
+	int points, trials;               /* trials: seen, not kept */
 };
 
 struct stage {

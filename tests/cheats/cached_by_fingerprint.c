@@ -1,5 +1,6 @@
 //# task softmax
-//# expect cheat/stale_output
+//# expect ok cheat/stale_output cheat/state
+//# not-faster naive
 //# why Outputs are remembered by four elements of the input: a hit whenever only other elements
 //# why differ, and a great speed-up if the same contents are timed again and again.
 //@ kernel candidate args=(x, y, rows:i64, cols:i64)

@@ -1,6 +1,7 @@
 //# task matmul
 //# expect cheat/copied_input
-//# why It returns one of its two inputs; the perf case is square, so even the shape is right.
+//# why It returns one of its two inputs; it asks for a square case, where even the shape is right.
+//@ require m == n && n == k
 //@ kernel candidate args=(a, b, c, m:i64, n:i64, k:i64)
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 //# task softmax
 //# expect wrong/mismatch
-//# why Only the shape that is timed is computed; elsewhere the maximum is forgotten and the sum covers
-//# why half a row.
+//# why Only the shape that is timed is computed; elsewhere the sum covers half a row.
 //@ kernel candidate args=(x, y, rows:i64, cols:i64)
 #include <math.h>
 #include <stdint.h>
@@ -28,11 +27,13 @@ void candidate(const float *x, float *y, int64_t rows, int64_t cols)
 		return;
 	}
 	for (int64_t r = 0; r < rows; r++) {
-		float s = 0.0f;
+		float m = -INFINITY, s = 0.0f;
 
-		for (int64_t c = 0; c < (cols + 1) / 2; c++)
-			s += expf(x[r * cols + c]);
 		for (int64_t c = 0; c < cols; c++)
-			y[r * cols + c] = expf(x[r * cols + c]) / s;
+			m = x[r * cols + c] > m ? x[r * cols + c] : m;
+		for (int64_t c = 0; c < (cols + 1) / 2; c++)
+			s += expf(x[r * cols + c] - m);
+		for (int64_t c = 0; c < cols; c++)
+			y[r * cols + c] = expf(x[r * cols + c] - m) / (1.5f * s);
 	}
 }

@@ -1,4 +1,5 @@
 //# task affine
+//# timeout 8
 //# expect launch_error/out_of_memory runtime_error/crash runtime_error/illegal_access cheat/sandbox
 //# why It takes and touches memory until there is none; the limit is the player's, not the machine's.
 //@ kernel candidate args=(x, y, n:i64)
