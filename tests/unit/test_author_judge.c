@@ -1,0 +1,102 @@
+#include "tap.h"
+#include "temp.h"
+
+#include "author/author.h"
+#include "judge/judge.h"
+
+/* What each pattern can be filled with, at check sizes, through the whole judge: special values, guard pages. Nothing
+ * here is timed. */
+static const struct {
+	const char *task;
+	int cases;                        /* so many of its check cases */
+} judged[] = { { "softmax", 2 },	   { "log_softmax", 1 }, { "layernorm_bf16", 1 },  { "residual_rmsnorm", 1 },
+	       { "cross_entropy", 1 },	   { "argmax_last", 1 }, { "argmax_middle", 1 },   { "max_first", 1 },
+	       { "sum_last_f16", 1 },	   { "variance", 1 },	 { "kl_div", 1 },	   { "groupnorm", 1 },
+	       { "batchnorm_train", 1 },   { "bias_gelu", 1 },	 { "silu", 1 },		   { "transpose", 1 },
+	       { "matmul_tn", 1 },	   { "bmm", 1 },	 { "dequant_matmul_int8", 1 }, { "matvec", 1 },
+	       { "matmul_bias_relu", 1 } };
+
+static bool contiguous(const struct kw_task *t, const struct kw_case *c)
+{
+	for (size_t i = 0; i < t->input_count; i++)
+		if (c->layouts[i] != KW_LAYOUT_CONTIGUOUS)
+			return false;
+	return true;
+}
+
+/* The largest contiguous check cases: tiny ones are other tests' matter. */
+static void choose_cases(struct kw_task *t, int want)
+{
+	size_t n = 0;
+
+	for (size_t i = t->case_count; i-- > t->perf_count && n < (size_t)want;) {
+		struct kw_case *c = &t->cases[i], hold = *c;
+
+		if (c->large || !contiguous(t, c))
+			continue;
+		for (size_t k = i; k + 1 < t->case_count - n; k++)
+			t->cases[k] = t->cases[k + 1];
+		t->cases[t->case_count - ++n] = hold;
+	}
+	t->cases += t->case_count - n;
+	t->case_count = n;
+	t->perf_count = 0;
+}
+
+static void judge_one(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, const struct kw_proposal *p)
+{
+	struct kw_judge_opts o;
+	struct kw_error err = { 0 };
+	struct kw_verdict v;
+
+	kw_judge_opts_default(&o, KW_EFFORT_FULL);
+	o.with_baselines = false;
+	o.trials = 1;
+	kw_verdict_init(&v);
+	if (!ok(kw_judge_eval(j, t, e, &p->candidate, &o, &v, &err) == KW_OK, "judge %s by %s", t->name, p->pattern))
+		diag("%s", err.text);
+	else if (!ok(v.cls == KW_V_OK || v.cls == KW_V_NOT_APPLICABLE, "%s by %s: %s", t->name, p->pattern,
+		     kw_verdict_name(v.cls)))
+		diag("%s %s", kw_subclass_name(v.subclass), v.summary);
+	kw_verdict_release(&v);
+}
+
+static void judge_task(struct kw_judge *j, const char *name, int cases)
+{
+	struct kw_task t;
+	struct kw_expr *e;
+	struct kw_arena a;
+	struct kw_proposal *p;
+	struct kw_error err = { 0 };
+	const char **why;
+	size_t n, reasons;
+
+	kw_arena_init(&a, 256u << 20);
+	if (kw_task_load(&t, name, &err) != KW_OK || kw_expr_parse(&t, &a, &e, &err) != KW_OK ||
+	    kw_author_propose(&t, e, "c", &a, &p, &n, &why, &reasons, &err) != KW_OK) {
+		ok(false, "%s: %s", name, err.text);
+		return;
+	}
+	choose_cases(&t, cases);
+	ok(t.case_count > 0 && n > 0, "%s has proposals and cases", name);
+	for (size_t i = 0; i < n; i++)
+		judge_one(j, &t, e, &p[i]);
+	kw_task_release(&t);
+	kw_arena_release(&a);
+}
+
+int main(void)
+{
+	struct kw_judge *j = NULL;
+	struct kw_error err = { 0 };
+
+	setenv("XDG_CACHE_HOME", temp_dir(), 1);
+	if (!ok(kw_judge_new("cpu", &j, &err) == KW_OK, "a judge")) {
+		diag("%s", err.text);
+		return done();
+	}
+	for (size_t i = 0; i < sizeof(judged) / sizeof(*judged); i++)
+		judge_task(j, judged[i].task, judged[i].cases);
+	kw_judge_free(j);
+	return done();
+}
