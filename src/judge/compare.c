@@ -166,8 +166,8 @@ static void note_worst(struct kw_compare_stats *s, double ratio, double got, dou
 	kw_shape_unravel(shape, flat, s->worst_index);
 }
 
-/* One element, with everything there is to say about it. */
-static void look_at(struct kw_compare_stats *s, const struct bound *b, double got, double want, bool poison,
+/* One element, with everything there is to say about it. Returns whether it is wrong. */
+static bool look_at(struct kw_compare_stats *s, const struct bound *b, double got, double want,
 		    const struct kw_shape *shape, int64_t flat)
 {
 	double tolerance = bound_at(b, want), error = fabs(got - want), ratio;
@@ -175,7 +175,7 @@ static void look_at(struct kw_compare_stats *s, const struct bound *b, double go
 	bool special = !isfinite(got) || !isfinite(want);
 
 	if (same_special)
-		return;
+		return false;
 	if (special) {
 		s->nan_mismatched++;
 		ratio = INFINITY;
@@ -184,14 +184,11 @@ static void look_at(struct kw_compare_stats *s, const struct bound *b, double go
 			s->max_abs = error;
 		if (want != 0 && error > s->max_rel * fabs(want))
 			s->max_rel = error / fabs(want);
-		ratio = error <= tolerance ? (tolerance > 0 ? error / tolerance : 0) :
-					     (tolerance > 0 ? error / tolerance : INFINITY);
+		ratio = tolerance > 0 ? error / tolerance : error > 0 ? INFINITY : 0;
 	}
 	note_worst(s, ratio, got, want, special ? 0 : tolerance, shape, flat);
-	if (ratio > 1) {
-		s->mismatched++;
-		s->unwritten += poison;
-	}
+	s->mismatched += ratio > 1;
+	return ratio > 1;
 }
 
 /* The sums of a block where something is not finite, over the elements where both are. */
@@ -236,8 +233,8 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 		if (!isfinite(sums.got2 + sums.want2 + sums.diff2 + sums.cross))
 			finite_sums(got_block, w, m, &sums);
 		for (size_t i = 0; sums.look && i < m; i++)
-			look_at(s, &b, got_block[i], w[i], kw_is_poison(bytes_at, (int64_t)i, t->out, poison_seed),
-				shape, first + (int64_t)(at + i));
+			if (look_at(s, &b, got_block[i], w[i], shape, first + (int64_t)(at + i)))
+				s->unwritten += kw_is_poison(bytes_at, (int64_t)i, t->out, poison_seed);
 		s->sum_got2 += sums.got2;
 		s->sum_want2 += sums.want2;
 		s->sum_diff2 += sums.diff2;
