@@ -157,10 +157,9 @@ static void check_one(void *arg, int64_t i)
 static void scan_part(void *arg, int64_t part)
 {
 	struct check *k = arg;
-	int64_t n = kw_shape_count(k->shape), first = part * SCAN_PART, found = 0;
+	int64_t first = part * SCAN_PART, left = kw_shape_count(k->shape) - first, found;
 
-	for (int64_t i = first; i < n && i < first + SCAN_PART; i++)
-		found += kw_is_poison(k->got, i, k->decl->dtype, k->s->poison_seed);
+	found = kw_count_poison(k->got, first, left < SCAN_PART ? left : SCAN_PART, k->decl->dtype, k->s->poison_seed);
 	pthread_mutex_lock(&k->lock);
 	k->unwritten += found;
 	pthread_mutex_unlock(&k->lock);

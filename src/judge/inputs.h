@@ -34,6 +34,8 @@ enum kw_status kw_fill_input(const struct kw_tensor_decl *d, const struct kw_vie
 void kw_poison(void *p, size_t bytes, enum kw_dtype d, uint64_t seed);
 /* Whether element i still holds poison. */
 bool kw_is_poison(const void *p, int64_t i, enum kw_dtype d, uint64_t seed);
+/* How many of the elements first..first+n do; at memory speed. */
+int64_t kw_count_poison(const void *p, int64_t first, int64_t n, enum kw_dtype d, uint64_t seed);
 /* Raw generator for tests: four 32-bit words for a counter and key. */
 void kw_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 

@@ -57,3 +57,27 @@ bool kw_is_poison(const void *p, int64_t i, enum kw_dtype d, uint64_t seed)
 
 	return bytes && memcmp((const char *)p + i * (int64_t)bytes, &word, bytes) == 0;
 }
+
+#define COUNT_EQUAL(type)                                                                                \
+	do {                                                                                             \
+		const type *e = (const type *)p + first;                                                 \
+		type one;                                                                                \
+		memcpy(&one, &word, sizeof(one));                                                        \
+		for (int64_t i = 0; i < n; i++)                                                          \
+			found += e[i] == one;                                                            \
+	} while (0)
+
+int64_t kw_count_poison(const void *p, int64_t first, int64_t n, enum kw_dtype d, uint64_t seed)
+{
+	uint64_t word = pattern(d, seed);
+	int64_t found = 0;
+
+	switch (kw_dtype_bytes(d)) {
+	case 8: COUNT_EQUAL(uint64_t); break;
+	case 4: COUNT_EQUAL(uint32_t); break;
+	case 2: COUNT_EQUAL(uint16_t); break;
+	case 1: COUNT_EQUAL(uint8_t); break;
+	default: break;
+	}
+	return found;
+}

@@ -407,6 +407,7 @@ static void test_poison(void)
 		for (int64_t i = 0; i < n; i++)
 			held += kw_is_poison(buffer, i, (enum kw_dtype)d, 77);
 		is_int(held, n, "%s: every element", kw_dtype_name((enum kw_dtype)d));
+		is_int(kw_count_poison(buffer, 1, n - 1, (enum kw_dtype)d, 77), n - 1, "counted");
 		if (kw_dtype_is_float((enum kw_dtype)d))
 			ok(isnan(kw_dtype_load((enum kw_dtype)d, buffer)), "is a NaN");
 		kw_dtype_store((enum kw_dtype)d, buffer + bytes, 1.0);
