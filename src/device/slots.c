@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "device/huge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PAGE_BYTES = 4096, GAP_PAGES = 512, POPULATE_THREADS = 2 };
@@ -132,35 +131,10 @@ int64_t kw_memory_available(void)
 	return kib * 1024 < limit ? kib * 1024 : limit;
 }
 
-/* A tmpfs of our own, mounted nowhere, whose files take huge pages: /sys/kernel/mm/transparent_hugepage/shmem_enabled
- * rules over memfds only and is "never" nearly everywhere. Root only. Maps are then made 100 times faster and kernels see
- * the pages that a large malloc would give them. */
-static int huge_mount = -1;
-static pthread_once_t huge_once = PTHREAD_ONCE_INIT;
-
-static void open_huge_mount(void)
-{
-#ifdef SYS_fsopen
-	enum { OPEN_CLOEXEC = 1, SET_STRING = 1, CREATE = 6, MOUNT_CLOEXEC = 1 };
-	int fs = (int)syscall(SYS_fsopen, "tmpfs", OPEN_CLOEXEC);
-
-	if (fs < 0)
-		return;
-	if (syscall(SYS_fsconfig, fs, SET_STRING, "huge", "within_size", 0) == 0 &&
-	    syscall(SYS_fsconfig, fs, SET_STRING, "size", "100%", 0) == 0 &&
-	    syscall(SYS_fsconfig, fs, CREATE, NULL, NULL, 0) == 0)
-		huge_mount = (int)syscall(SYS_fsmount, fs, MOUNT_CLOEXEC, 0);
-	close(fs);
-#endif
-}
-
 static int make_file(size_t bytes, bool *huge)
 {
-	int fd = -1;
+	int fd = bytes >= HUGE_MIN_BYTES ? kw_huge_file() : -1;
 
-	pthread_once(&huge_once, open_huge_mount);
-	if (bytes >= HUGE_MIN_BYTES && huge_mount >= 0)
-		fd = openat(huge_mount, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	*huge = fd >= 0;
 	return fd >= 0 ? fd : memfd_create("kw", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }

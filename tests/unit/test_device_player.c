@@ -268,6 +268,37 @@ static void test_exact_bounds(void)
 	new_session(N * 4, KW_PLACE_ALTERNATE);
 }
 
+/* Buffers that may lie in huge pages keep their guards and their rights. */
+static void test_large(void)
+{
+	enum { MANY = (8 << 20) / 4 };
+	struct kw_player *p;
+	const float *y;
+	int slot = 1;
+
+	device->ops->session_free(session);
+	new_session((size_t)MANY * 4, KW_PLACE_ALTERNATE);
+	diag("huge pages: %s", kw_session_huge_pages(session) ? "yes" : "no");
+	y = kw_session_ptr(session, slot, 1);
+	p = start(false);
+	load(p, &code, "openmp", MANY);
+	device->ops->run(p, &slot, 1, TIMEOUT_MS, &r, &err);
+	ok(r.end == KW_PLAY_DONE && y[0] == 2.0f && y[MANY - 1] == 2.0f * MANY, "8 MiB: computed");
+	device->ops->player_stop(p);
+	p = start(false);
+	load(p, &code, "past_end", MANY);
+	device->ops->run(p, &slot, 1, TIMEOUT_MS, &r, &err);
+	ok(r.end == KW_PLAY_SIGNAL && r.buffer == 1 && r.offset_bytes == (int64_t)MANY * 4, "8 MiB: guarded");
+	device->ops->player_stop(p);
+	p = start(false);
+	load(p, &code, "unlocks", MANY);
+	device->ops->run(p, &slot, 1, TIMEOUT_MS, &r, &err);
+	ok(r.end == KW_PLAY_SIGNAL && r.buffer == 0 && r.write, "8 MiB: inputs cannot be made writable");
+	device->ops->player_stop(p);
+	device->ops->session_free(session);
+	new_session(N * 4, KW_PLACE_ALTERNATE);
+}
+
 static void test_ends(void)
 {
 	static const struct {
@@ -473,6 +504,7 @@ static void test_cases(void)
 	test_workspace();
 	test_bounds();
 	test_exact_bounds();
+	test_large();
 	test_ends();
 	test_refused();
 	test_floods();
