@@ -195,6 +195,9 @@ void drop_unused(struct kw_expr *e);
 enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
 			    struct kw_expr **out, struct kw_error *err);
 
+/* docs.c: the text of docs/expressions.md. */
+void expr_docs(struct kw_buf *out);
+
 /* ---- bind.c ---- */
 struct kw_bound {
 	const struct kw_expr *e;
