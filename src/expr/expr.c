@@ -276,6 +276,35 @@ static enum kw_status add_output(struct kw_task *t, struct builder *b, const cha
 	return KW_OK;
 }
 
+static bool is_declared(const struct kw_task *t, const char *name)
+{
+	for (size_t i = 0; i < t->input_count; i++)
+		if (strcmp(t->inputs[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->dim_count; i++)
+		if (strcmp(t->dims[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->param_count; i++)
+		if (strcmp(t->params[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* y, or y0, y1, …; out where an input has that name: "x * y" is a task. */
+static void output_name(const struct kw_task *t, int i, int count, char *name, size_t name_bytes)
+{
+	static const char *const stems[] = { "y", "out", "result", "output_" };
+
+	for (size_t k = 0; k < sizeof(stems) / sizeof(*stems); k++) {
+		if (count > 1)
+			snprintf(name, name_bytes, "%s%d", stems[k], i);
+		else
+			snprintf(name, name_bytes, "%s", stems[k]);
+		if (!is_declared(t, name))
+			return;
+	}
+}
+
 enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
 {
 	struct builder b;
@@ -283,7 +312,7 @@ enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
 	struct value last = { 0 };
 	enum kw_status s;
 	int count;
-	char name[16];
+	char name[32];
 
 	kw_arena_init(&a, 64 << 20);
 	s = begin(&b, t, &a, err);
@@ -296,10 +325,7 @@ enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
 		s = kw_fail(err, KW_ERR_NOMEM, t->file, "no memory for the outputs");
 	for (int i = 0; s == KW_OK && i < count; i++) {
 		struct kw_node *n;
-		if (count > 1)
-			snprintf(name, sizeof(name), "y%d", i);
-		else
-			snprintf(name, sizeof(name), "y");
+		output_name(t, i, count, name, sizeof(name));
 		s = to_node(&b, last.kind == V_TUPLE ? &last.items[i] : &last, &n) ? add_output(t, &b, name, n, err) :
 										    b.status;
 	}

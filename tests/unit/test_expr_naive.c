@@ -38,7 +38,7 @@ static const struct {
 	{ "whole", "(x // 3) % 4 + (x & 7)", { "x:i32[a=7,b=5]" } },
 	{ "truth", "any(x > 2.0, axis=-1) | ~all(x > -2.0, axis=-1)", { "x:f32[a=9,b=5]" } },
 	{ "narrow", "f32(f16(x * 3.0)) + f32(bf16(x))", { "x:f32[a=9,b=5]" } },
-	{ "mixed", "x * z", { "x:bf16[a=9,b=5]", "z:f32[b=5]" } },
+	{ "mixed", "x * y", { "x:bf16[a=9,b=5]", "y:f32[b=5]" } },
 	{ "ranks", "sum(x, axis=(0, 2)) * mean(x)", { "x:f32[a=3,b=5,c=7]" } },
 	{ "twice", "(x - mean(x, axis=0, keepdims=True)) / std(x, axis=0, keepdims=True) + max(x, axis=1, keepdims=True)",
 	  { "x:f32[a=6,b=5]" } },
