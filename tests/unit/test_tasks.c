@@ -1,7 +1,6 @@
-/* The library tasks/: every file loads and says what a task of the library must say. */
+/* The library tasks/: every file loads and says what a task of the library must say. Expressions: test_tasks_expr.c. */
 #include "base/file.h"
 #include "core/task.h"
-#include "expr/expr.h"
 #include "tap.h"
 
 /* The library holds at least what its readers expect of it; a name here is the name of a file. */
@@ -97,38 +96,6 @@ static void check_task(const struct kw_task *t, const char *base)
 		dtypes |= 1u << t->inputs[i].dtype;
 }
 
-/* The expression is one, and fits every case. */
-static void check_expression(const struct kw_task *t, const char *base)
-{
-	struct kw_arena a;
-	struct kw_expr *e = NULL;
-	struct kw_bound *b = NULL;
-	struct kw_error err = { 0 };
-	struct kw_intenv env;
-	bool bound = true, shapes = true, cost = true;
-
-	kw_arena_init(&a, 64 << 20);
-	if (!ok(kw_expr_parse(t, &a, &e, &err) == KW_OK, "%s: its expression is read", base))
-		diag("%s: %s", err.where, err.text);
-	for (size_t i = 0; e && i < t->case_count; i++) {
-		struct kw_cost c = { 0 };
-		struct kw_shape s;
-
-		if (kw_expr_bind(e, &t->cases[i], &a, &b, &err) != KW_OK || kw_case_env(t, &t->cases[i], &a, &env, &err)) {
-			diag("%s: %s", err.where, err.text);
-			bound = false;
-			continue;
-		}
-		for (size_t o = 0; o < t->output_count; o++)
-			shapes = shapes && kw_tensor_shape(&t->outputs[o], &env, &s, &err) == KW_OK &&
-				 kw_shape_eq(&s, kw_bound_output_shape(b, (int)o));
-		kw_expr_cost(b, &c);
-		cost = cost && (!t->cases[i].perf || (c.bytes_read > 0 && c.bytes_written > 0));
-	}
-	ok(bound && shapes && cost, "%s: every case binds, with the declared shapes", base);
-	kw_arena_release(&a);
-}
-
 int main(void)
 {
 	struct kw_arena a;
@@ -158,7 +125,6 @@ int main(void)
 			continue;
 		}
 		check_task(&t, base);
-		check_expression(&t, base);
 		kw_task_release(&t);
 	}
 	ok(seen.one > 20 && seen.zero > 20 && seen.large > 5, "cases of one, of nothing and beyond 2^31");
