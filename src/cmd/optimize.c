@@ -36,10 +36,11 @@ static const struct kw_syntax syntax = {
 	sizeof(options) / sizeof(options[0])
 };
 
-static enum kw_status answer(enum kw_run_state state, const struct kw_op_search *r)
+/* Yes: there is a kernel that was judged in full. What was only screened is not handed over. */
+static enum kw_status answer(const struct kw_report *r)
 {
-	return state == KW_RUN_NO_PATTERN || state == KW_RUN_NO_CORRECT || !r->report.has_best ||
-	       r->report.best.cls != KW_V_OK ? KW_NO : KW_OK;
+	return r->run.state == KW_RUN_NO_PATTERN || r->run.state == KW_RUN_NO_CORRECT || !r->has_best ||
+	       strncmp(r->best_row.effort, "screen", 6) == 0 ? KW_NO : KW_OK;
 }
 
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
@@ -60,7 +61,7 @@ enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r,
 		kw_report_text(&r->report, &out);
 		status = kw_print_buf(&out, err);
 	}
-	return status == KW_OK ? answer(r->report.run.state, r) : status;
+	return status == KW_OK ? answer(&r->report) : status;
 }
 
 enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)

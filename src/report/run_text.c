@@ -105,7 +105,8 @@ static void best(const struct kw_report *r, struct kw_buf *out)
 		return;
 	}
 	name = name[0] ? name : "candidate";
-	kw_buf_addz(out, "best: ");
+	kw_buf_addz(out, strncmp(r->best_row.effort, "screen", 6) == 0 ? "best so far, only screened and not proven: "
+									: "best: ");
 	kw_report_verdict_text(&r->best, name, out);
 	if (r->best.geomean_sol > 0)
 		snprintf(sol, sizeof(sol), ", %.0f%% of the speed of light", 100 * r->best.geomean_sol);
