@@ -292,8 +292,7 @@ enum kw_status kw_store_texts(struct kw_store *s, enum kw_store_text what, int64
 	static const char *const sql[] = {
 		[KW_TEXT_FINDINGS] = "SELECT finding FROM findings WHERE verdict_id = ? ORDER BY id",
 		[KW_TEXT_PROFILES] = "SELECT profile FROM profiles WHERE verdict_id = ? ORDER BY id",
-		[KW_TEXT_MODEL_CALLS] = "SELECT model_call FROM model_calls WHERE run_id = ?"
-					" ORDER BY id",
+		[KW_TEXT_MODEL_CALLS] = "SELECT model_call FROM model_calls WHERE run_id = ? ORDER BY id",
 	};
 	struct kw_query q;
 	const char **rows = NULL;
