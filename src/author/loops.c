@@ -383,6 +383,25 @@ static const char *combine_text(struct kw_au_emit *e, int pass)
 	return kw_au_printf(e, "%s%s", s, kw_au_outer(e, KW_AU_ROW, pass + 1));
 }
 
+/* The pass with the most arithmetic fetches the next row meanwhile; past the last row a prefetch does nothing. */
+static const char *prefetch_text(struct kw_au_emit *e, int pass)
+{
+	const struct kw_au_graph *g = e->g;
+	const char *s = "";
+	int best = e->cached_count ? e->cached_pass[0] : g->stage_count;
+
+	if (g->form != KW_AU_ROWS || g->row_count != 1 || pass != best)
+		return "";
+	for (size_t i = 0; i < g->task->input_count; i++) {
+		const struct kw_au_tensor *t = &g->tensors[i];
+
+		if (t->used && strcmp(kw_au_stride(g, t, g->row_atoms[0]), "cols") == 0)
+			s = kw_au_printf(e, "%sfor (int i = 0; i < n; i += %d)\n\t__builtin_prefetch(%s_row + cols + col + i, 0, 2);\n",
+					 s, 64 / (int)kw_dtype_bytes(t->dtype), t->c_name);
+	}
+	return *s ? kw_au_printf(e, "#if PREFETCH\n%s#endif\n", s) : "";
+}
+
 static void fill_stage(struct kw_au_emit *e, int pass, struct kw_fill *f)
 {
 	int names = e->name_count;
@@ -400,6 +419,7 @@ static void fill_stage(struct kw_au_emit *e, int pass, struct kw_fill *f)
 			body = kw_au_printf(e, "%s%s", body, accumulate(e, &e->red[i]));
 	kw_fill_set(f, "lanes", lanes_text(e, pass));
 	kw_fill_set(f, "segment", kw_au_printf(e, "%s%s", segment_text(e, kw_au_printf(e, "%s%s", body, segment)), segment));
+	kw_fill_set(f, "prefetch", prefetch_text(e, pass));
 	kw_fill_set(f, "body", body);
 	kw_au_forget(e, pass);
 	e->name_count = names; /* the inner names are free again */
@@ -463,6 +483,7 @@ static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
 			segment_text(e, kw_au_printf(e, "%s%s%s", body, store, segment)), segment));
 	kw_fill_set(f, "body", body);
 	kw_fill_set(f, "strip", strip);
+	kw_fill_set(f, "prefetch", prefetch_text(e, pass));
 	kw_fill_set(f, "store", store);
 }
 

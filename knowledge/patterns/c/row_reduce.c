@@ -4,6 +4,7 @@
 //@ why Every pass runs in strips of STRIP columns with one partial result a lane, so sums need no -ffast-math to be vector code.
 //@ why Partial results are folded in pairs at the end of a pass: closer to the exact sum than one running value.
 //@ why Values that are dear to compute (exp, ...) are kept in a row buffer in cache instead of being computed again.
+//@ why With PREFETCH=1 the next row is fetched to L2 while the arithmetic of this one keeps the memory idle.
 //@ why With STREAM=1 outputs leave by non-temporal stores, which saves reading the output's lines first.
 //@ roles x=input y=output
 //< plan
@@ -12,9 +13,11 @@
 //>
 //@ tune STRIP in {32, 64, 128} default 64
 //@ tune STREAM in {0, 1} default 1
+//@ tune PREFETCH in {0, 1} default 1
 #ifndef STRIP
 #define STRIP 64
 #define STREAM 1
+#define PREFETCH 1
 #endif
 #if STREAM
 #define STORE_STRIP(dst, src, n) KW_STREAM_ROW(dst, src, n)
@@ -51,6 +54,12 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 			for (int64_t col = 0; col < cols; col += STRIP) {
 				const int n = cols - col < STRIP ? (int)(cols - col) : STRIP;
 
+				//< prefetch
+#if PREFETCH
+				for (int i = 0; i < n; i += 16)
+					__builtin_prefetch(x_row + cols + col + i, 0, 2);
+#endif
+				//>
 #pragma omp simd
 				for (int i = 0; i < n; i++) {
 					//< body
@@ -78,6 +87,8 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 				float y_strip[STRIP];
 				//>
 
+				//< prefetch
+				//>
 #pragma omp simd
 				for (int i = 0; i < n; i++) {
 					//< body
