@@ -92,6 +92,18 @@ static bool stale(struct stage *s, int slot, int output)
 	return false;
 }
 
+/* Whether an earlier answer of this process, with other inputs, was right and another one. */
+static bool answered_otherwise(struct stage *s, int slot, int output)
+{
+	const struct memo *m = &s->memo[output];
+
+	for (int k = 0; k < m->trials && k < KW_MEMO_TRIALS; k++)
+		for (int i = 0; i < m->points; i++)
+			if (!same(&s->tol[output], got_at(s, slot, s->inputs + output, m->flat[i]), m->want[k][i]))
+				return true;
+	return false;
+}
+
 /* ---- answers without work ---------------------------------------------------------------------- */
 
 static bool constant(struct stage *s, int slot, int output)
@@ -284,7 +296,8 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 	struct rerun r = { 0 };
 	int input, right = 0, right_there = 0;
 	/* Beside a huge number left in an accumulator every input is rounded away: garbage, not an answer made up. */
-	bool moved = false, ignored = false, swallowed = !(st->norm_ratio < 1e5);
+	bool swallowed = !(st->norm_ratio < 1e5), moved = false, ignored = false;
+	bool may_be_constant = sub != KW_S_UNWRITTEN && sub != KW_S_NAN && !swallowed && !answered_otherwise(s, slot, output);
 	enum kw_status status = KW_OK;
 
 	describe(s, fill, output, st, evidence, sizeof evidence);
@@ -296,14 +309,15 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 		sub = KW_S_STALE_OUTPUT;
 		snprintf(text, sizeof text, "%s holds the answer of an earlier call with other inputs",
 			 s->w->t->outputs[output].name);
-	} else if (sub != KW_S_UNWRITTEN && !swallowed && constant(s, slot, output)) {
+	} else if (may_be_constant && constant(s, slot, output)) {
 		sub = KW_S_CONSTANT;
 		snprintf(text, sizeof text, "every element of %s is %.9g, whatever the input", s->w->t->outputs[output].name,
 			 st->worst_got);
 	} else if ((input = copied_input(s, slot, output)) >= 0) {
 		sub = KW_S_COPIED_INPUT;
 		snprintf(text, sizeof text, "%s is a copy of input %s", s->w->t->outputs[output].name, s->w->t->inputs[input].name);
-	} else if (sub != KW_S_UNWRITTEN && !swallowed && (status = ignores_input(s, slot, fill, output, &ignored, err)) == KW_OK && ignored) {
+	} else if (may_be_constant &&
+		   (status = ignores_input(s, slot, fill, output, &ignored, err)) == KW_OK && ignored) {
 		sub = KW_S_CONSTANT;
 		snprintf(text, sizeof text, "%s is the same for other inputs", s->w->t->outputs[output].name);
 	} else {

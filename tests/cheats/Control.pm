@@ -6,7 +6,7 @@
 #     //# why TEXT
 #     //# effort final          the check before a kernel is handed over (default: full)
 #     //# timeout SECONDS       of one call (default 1)
-#     //# not-faster NAME       where the verdict is ok: its time may not be under 0.6 of that control's
+#     //# not-faster NAME       where the verdict is ok: its time may not be under a tenth of that control's
 #     //# needs FLAG            a flag of /proc/cpuinfo, else skipped
 package Control;
 use strict;
@@ -114,7 +114,7 @@ sub check {
 		my $name = $h->{'not-faster'};
 		my $other = $time_of{$name} //= evaluate("$tasks/$h->{task}.yaml", $find->($name), {})->{ns};
 		$fault = sprintf('%.0f ns, but %s takes %.0f', $r->{ns}, $name, $other)
-			if !$r->{ns} || !$other || $r->{ns} < 0.6 * $other;
+			if !$r->{ns} || !$other || $r->{ns} < 0.1 * $other;
 	}
 	return ($fault, $r);
 }

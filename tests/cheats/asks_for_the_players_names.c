@@ -1,5 +1,5 @@
 //# task affine
-//# expect wrong/unwritten cheat/sandbox
+//# expect cheat/library wrong/unwritten
 //# why It looks up functions of the process that loaded it, by name.
 //@ kernel candidate args=(x, y, n:i64)
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 //# task softmax
-//# expect wrong/unwritten wrong/out_of_bounds runtime_error/illegal_access
+//# expect cheat/sandbox wrong/unwritten wrong/out_of_bounds runtime_error/illegal_access
 //# why It walks through the address space, probing with a system call which pages are there, and
 //# why copies what looks like the answer: rows of probabilities. There are none to be found.
 //@ kernel candidate args=(x, y, rows:i64, cols:i64)

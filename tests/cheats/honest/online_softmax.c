@@ -15,7 +15,7 @@ void candidate(const float *x, float *y, int64_t rows, int64_t cols)
 			if (in[c] > m) {
 				s = s * (m == -INFINITY ? 0.0f : expf(m - in[c])) + 1.0f;
 				m = in[c];
-			} else {
+			} else if (in[c] > -INFINITY) {
 				s += expf(in[c] - m);
 			}
 		}
