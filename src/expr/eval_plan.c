@@ -178,6 +178,8 @@ static void chunk_of(const struct kw_eval *ev, const struct kw_node *n, int64_t 
 	best = plan_cost(ev, n, count, d);
 	for (int first = 0; first < s->rank; first++) {
 		double cost;
+		if (s->dim[first] > 16 * (target < 1 ? 1 : target))
+			continue; /* too far from what was asked for */
 		trailing(s, target, first, other);
 		cost = plan_cost(ev, n, other, d);
 		if (cost < 0.6 * best) {

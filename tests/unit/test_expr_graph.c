@@ -1,0 +1,357 @@
+/* Cost, families, the scalar C form, the audit, the f32 mode, and evaluators as such. */
+#include <pthread.h>
+
+#include "expr_run.h"
+
+static void family(const char *expr, enum kw_family want)
+{
+	struct run r;
+
+	if (ok(run_init(&r, expr, "x:f32[rows=4,cols=6]", "w:f32[cols=6]", "m:f32[cols=6,out=5]", "i:i64[rows=4]",
+			"q:f32[2,3,4,6]", NULL), "%s", expr))
+		is_str(kw_family_name(kw_expr_family(r.e)), kw_family_name(want), "%s: family", expr);
+	else
+		diag("%s", r.err.text);
+	run_free(&r);
+}
+
+static void test_families(void)
+{
+	family("relu(x) + w", KW_FAMILY_POINTWISE);
+	family("x[:, :3] * 2", KW_FAMILY_POINTWISE);
+	family("softmax(x)", KW_FAMILY_ROW_REDUCE);
+	family("softmax(x, axis=0)", KW_FAMILY_COLUMN_REDUCE);
+	family("x + rmsnorm(x, w)", KW_FAMILY_ROW_REDUCE);
+	family("sum(x)", KW_FAMILY_ROW_REDUCE);
+	family("mean(q, axis=1)", KW_FAMILY_COLUMN_REDUCE);
+	family("mean(q, axis=(2, 3))", KW_FAMILY_ROW_REDUCE);
+	family("cross_entropy(x, i)", KW_FAMILY_ROW_REDUCE);
+	family("kl_div(log_softmax(x), x)", KW_FAMILY_ROW_REDUCE);
+	family("batchnorm(x)", KW_FAMILY_COLUMN_REDUCE);
+	family("batchnorm(x, w, w)", KW_FAMILY_POINTWISE);
+	family("cumsum(x, 1)", KW_FAMILY_SCAN);
+	family("relu(x @ m + 1)", KW_FAMILY_MATMUL);
+	family("softmax(x @ m)", KW_FAMILY_MIXED);
+	family("x @ m @ m.T", KW_FAMILY_MIXED);
+	family("attention(q, q, q)", KW_FAMILY_ATTENTION);
+	family("relu(conv2d(q, ones(2, 3, 1, 1)))", KW_FAMILY_CONV);
+	family("max_pool2d(q, 2)", KW_FAMILY_POOL);
+	family("x.T", KW_FAMILY_MOVE);
+	family("embedding(i, m)", KW_FAMILY_GATHER);
+	family("topk(x, 2)", KW_FAMILY_SORT);
+}
+
+static void cost(const char *expr, double flops, double special, double read, double written, int64_t reduction)
+{
+	struct run r;
+	struct kw_cost c;
+
+	if (!ok(run_init(&r, expr, "x:f32[rows=10,cols=20]", "y:f16[cols=20,out=30]", "i:i64[5]", NULL), "%s", expr)) {
+		diag("%s", r.err.text);
+	} else {
+		kw_expr_cost(r.b, &c);
+		is_int(c.flops, flops, "%s: flops", expr);
+		is_int(c.special, special, "%s: special functions", expr);
+		is_int(c.bytes_read, read, "%s: bytes read", expr);
+		is_int(c.bytes_written, written, "%s: bytes written", expr);
+		is_int(kw_bound_reduction(r.b, 0), reduction, "%s: reduction", expr);
+	}
+	run_free(&r);
+}
+
+static void test_costs(void)
+{
+	cost("x + 1", 200, 0, 800, 800, 1);
+	cost("exp(x) * x", 400, 200, 800, 800, 1);
+	cost("softmax(x)", 1000, 400, 800, 800, 20);     /* max, -, exp, +, / */
+	cost("x @ f32(y)", 12000, 0, 800 + 1200, 1200, 20);
+	cost("x[2:4, ::5] * 2", 8, 0, 32, 32, 1);        /* only what the slice takes */
+	cost("take(x, i)", 0, 0, 400 + 40, 400, 1);      /* five rows and five indices */
+	cost("x.T", 0, 0, 800, 800, 1);
+	cost("sum(x)", 200, 0, 800, 4, 200);
+	cost("max(x)", 200, 0, 800, 4, 1);               /* a maximum rounds nothing */
+	cost("broadcast_to(x[0], (50, cols))", 0, 0, 80, 4000, 1);
+}
+
+/* ---- the scalar form ---- */
+
+static bool leaf(void *arg, const struct kw_node *n, struct kw_buf *out)
+{
+	(void)arg;
+	if (n->kind != KW_NODE_INPUT)
+		return false;
+	kw_buf_printf(out, "v%d", n->index);
+	return true;
+}
+
+static void scalar(const char *expr, const char *want)
+{
+	struct run r;
+	struct kw_buf out;
+
+	kw_buf_init(&out, 4096);
+	if (!ok(run_init(&r, expr, "x:f32[4]", "i:i32[4]", "d:f64[4]", NULL), "%s", expr)) {
+		diag("%s", r.err.text);
+	} else if (want) {
+		is_int(kw_expr_emit_scalar_c(r.e->outputs[0], leaf, NULL, &out, &r.err), KW_OK, "%s: has a C form", expr);
+		is_str(out.ptr, want, "%s: its C form", expr);
+	} else {
+		is_int(kw_expr_emit_scalar_c(r.e->outputs[0], leaf, NULL, &out, &r.err), KW_NO, "%s: none", expr);
+		has_str(r.err.text, "no scalar C form", "%s: says so", expr);
+	}
+	kw_buf_release(&out);
+	run_free(&r);
+}
+
+static void test_scalars(void)
+{
+	scalar("exp(x - 1) / 3", "(kw_expf((v0 - 1)) / 3)");
+	scalar("x * 0.1 + inf", "((v0 * 0.1f) + KW_INF)");
+	scalar("where(x > 0, x, -0.5)", "((v0 > 0) ? v0 : (-0.5f))");
+	scalar("d * 0.1", "(v2 * 0.1)");
+	scalar("tanh(d) + relu(x)", "(kw_tanh(v2) + kw_maxf(v0, 0.0f))");
+	scalar("i / 2", "((float)v1 / 2)");
+	scalar("maximum(i, 2)", "(v1 > 2 ? v1 : 2)");
+	scalar("gelu(x) + silu(x)", "(kw_geluf(v0) + kw_siluf(v0))");
+	scalar("f32(f16(x))", "(float)kw_f16_to_f32(kw_f16_from_f32(v0))");
+	scalar("x * 1e30 + 16777216.0", "((v0 * 1e+30f) + 16777216.0f)");
+	scalar("softmax(x)", NULL);
+	scalar("exp(sum(x))", NULL);
+}
+
+/* ---- the audit ---- */
+
+static void audit(const char *expr, const char *label)
+{
+	struct run r;
+	const char **labels;
+	size_t n = 0;
+	char all[4000] = "";
+
+	if (!ok(run_init(&r, expr, "x:f32[rows=7,cols=6]", "y:f32[rows=7,cols=6]", NULL), "%s", expr)) {
+		diag("%s", r.err.text);
+	} else if (ok(kw_expr_audit(r.e, &r.arena, &labels, &n, &r.err) == KW_OK, "%s: audited", expr)) {
+		for (size_t i = 0; i < n; i++)
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s\n", labels[i]);
+		if (label)
+			has_str(all, label, "%s: labelled", expr);
+		else
+			is_str(all, "", "%s: no label", expr);
+	}
+	run_free(&r);
+}
+
+static void test_audit(void)
+{
+	audit("x * y + 1", NULL);
+	audit("layernorm(x) * y", NULL);
+	audit("x * y * 0", "zero_output: 'y' is 0 everywhere");
+	audit("x * y * 0", "redundant_operation: line 1, column 7: times 0");
+	audit("(x * y > -inf) * 3", "constant_output: 'y' is 3 whatever the inputs are");
+	audit("softmax(x[:, :1]) + y", "ignores_input: no output depends on 'x'");
+	audit("sqrt(x - 100) + y", "nan_output");
+	audit("softmax(x * y) * 0.001", "small_output");
+	audit("relu(exp(x)) * y", "relu of what is never negative");
+	audit("x.T.T + y", "two transposes that cancel");
+	audit("log(softmax(x)) * y", "log_softmax is exact");
+}
+
+/* ---- evaluators ---- */
+
+static void test_f32(void)
+{
+	struct run r;
+	static const double values[4] = { 16777216, 1, 1, 1 };
+	double *y;
+
+	ok(run_init(&r, "sum(x)", "x:f32[4]", NULL), "sum");
+	run_set(&r, 0, values);
+	y = run_whole(&r, 0, KW_EVAL_F64);
+	ok(y && y[0] == 16777219, "f64 adds exactly");
+	y = run_whole(&r, 0, KW_EVAL_F32);
+	ok(y && y[0] == 16777216, "f32 adds in order and loses every 1");
+	run_free(&r);
+	ok(run_init(&r, "x * 1.1", "x:f16[1]", NULL), "a product of f16");
+	y = run_whole(&r, 0, KW_EVAL_F32);
+	if (y) {
+		uint16_t half;
+		kw_dtype_store(KW_F16, &half, y[0]);
+		ok(kw_dtype_load(KW_F16, &half) == y[0], "and is stored as f16");
+	}
+	run_free(&r);
+	ok(run_init(&r, "x / 3", "x:f64[1]", NULL), "f64 tasks");
+	run_set(&r, 0, (double[]){ 1 });
+	y = run_whole(&r, 0, KW_EVAL_F32);
+	ok(y && y[0] == 1.0 / 3, "compute in f64 in either mode");
+	run_free(&r);
+}
+
+/* A matmul too large to be evaluated whole here: one element needs a row and a column. */
+static void test_sample(void)
+{
+	struct run r;
+	int64_t one[2] = { 1, 1 };
+
+	if (!ok(run_init(&r, "relu(a @ b) - 1", "a:f32[2048,2048]", "b:f32[2048,2048]", NULL), "a large matmul"))
+		return;
+	struct kw_eval *ev = run_eval(&r, KW_EVAL_F64, 2);
+	for (int k = 0; k < 20; k++) {
+		int64_t at[2] = { k * 101 % 2048, k * 977 % 2048 };
+		double got = 0, want = 0;
+		for (int64_t i = 0; i < 2048; i++)
+			want += (double)((float *)r.view[0].base)[at[0] * 2048 + i] *
+				(double)((float *)r.view[1].base)[i * 2048 + at[1]];
+		want = (want > 0 ? want : 0) - 1;
+		ok(kw_eval_box(ev, 0, at, one, &got, &r.err) == KW_OK && run_near(got, want, 1e-12), "element %d", k);
+	}
+	kw_eval_free(ev);
+	run_free(&r);
+}
+
+struct shared {
+	struct kw_eval *ev;
+	const double *want;
+	bool same;
+};
+
+static void *reader(void *arg)
+{
+	struct shared *s = arg;
+	double row[64];
+
+	s->same = true;
+	for (int64_t k = 0; k < 200; k++) {
+		int64_t start[2] = { k % 50, 0 }, count[2] = { 1, 64 };
+		if (kw_eval_box(s->ev, 0, start, count, row, NULL) != KW_OK || memcmp(row, s->want + k % 50 * 64, sizeof(row)))
+			s->same = false;
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	struct run r;
+	struct shared s[4];
+	pthread_t t[4];
+
+	if (!ok(run_init(&r, "softmax(x - mean(x, axis=0)) + cumsum(x, 0)", "x:f32[50,64]", NULL), "threads"))
+		return;
+	double *y = run_whole(&r, 0, KW_EVAL_F64);
+	struct kw_eval *ev = run_eval(&r, KW_EVAL_F64, 3);
+	for (int i = 0; i < 4; i++) {
+		s[i] = (struct shared){ ev, y, false };
+		pthread_create(&t[i], NULL, reader, &s[i]);
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], NULL);
+		ok(s[i].same, "thread %d gets the same values", i);
+	}
+	kw_eval_free(ev);
+	run_free(&r);
+}
+
+static void test_reset(void)
+{
+	struct run r;
+	int64_t zero[1] = { 0 }, two[1] = { 2 };
+	double y[2];
+
+	if (!ok(run_init(&r, "x - mean(x)", "x:f64[2]", NULL), "reset"))
+		return;
+	run_set(&r, 0, (double[]){ 1, 3 });
+	struct kw_eval *ev = run_eval(&r, KW_EVAL_F64, 1);
+	kw_eval_box(ev, 0, zero, two, y, NULL);
+	ok(y[0] == -1 && y[1] == 1, "before");
+	run_set(&r, 0, (double[]){ 10, 30 });
+	ok(kw_eval_reset(ev, r.view, &r.err) == KW_OK, "new contents");
+	kw_eval_box(ev, 0, zero, two, y, NULL);
+	ok(y[0] == -10 && y[1] == 10, "after");
+	kw_eval_free(ev);
+	run_free(&r);
+}
+
+static void test_failures(void)
+{
+	struct run r;
+	struct kw_eval *ev;
+	int64_t zero[2] = { 0 }, count[2] = { 4, 3 };
+	double y[64 * 64];
+
+	ok(run_init(&r, "take(x, i)", "x:f64[2,3]", "i:i64[4]", NULL), "an index");
+	run_set(&r, 1, (double[]){ 0, 1, 2, 0 });
+	ev = run_eval(&r, KW_EVAL_F64, 1);
+	is_int(kw_eval_box(ev, 0, zero, count, y, &r.err), KW_ERR_INPUT, "beyond the end is an error");
+	has_str(r.err.text, "index 2 is out of range for an axis of 2", "that says which");
+	count[0] = 2;
+	is_int(kw_eval_box(ev, 0, zero, count, y, &r.err), KW_OK, "the evaluator still works");
+	zero[0] = 3;
+	is_int(kw_eval_box(ev, 0, zero, count, y, &r.err), KW_ERR_BUG, "a box beyond the output is our bug");
+	kw_eval_free(ev);
+	run_free(&r);
+
+	ok(run_init(&r, "cumsum(x, 0) @ cumsum(x, 1)", "x:f64[64,64]", NULL), "intermediate values");
+	ok(kw_eval_new(r.b, r.view, NULL, KW_EVAL_F64, 1, 20000, &ev, &r.err) == KW_OK, "with little memory");
+	count[0] = count[1] = 64;
+	zero[0] = 0;
+	is_int(kw_eval_box(ev, 0, zero, count, y, &r.err), KW_ERR_LIMIT, "are a limit");
+	kw_eval_free(ev);
+	r.view[0].shape.dim[0] = 63;
+	is_int(kw_eval_new(r.b, r.view, NULL, KW_EVAL_F64, 1, 1 << 20, &ev, &r.err), KW_ERR_INPUT, "a wrong shape");
+	run_free(&r);
+}
+
+static void test_chunks(void)
+{
+	struct run r;
+	int64_t count[KW_MAX_RANK];
+
+	ok(run_init(&r, "softmax(x)", "x:f32[100,4096]", NULL), "chunks of rows");
+	struct kw_eval *ev = run_eval(&r, KW_EVAL_F64, 1);
+	kw_eval_chunk(ev, 0, 16384, count);
+	ok(count[0] == 4 && count[1] == 4096, "hold whole rows");
+	kw_eval_free(ev);
+	run_free(&r);
+	ok(run_init(&r, "x @ x", "x:f32[64,64]", NULL), "chunks of nothing");
+	ev = run_eval(&r, KW_EVAL_F64, 1);
+	kw_eval_chunk(ev, 0, 1, count);
+	ok(count[0] == 1 && count[1] == 1, "are at least one element");
+	kw_eval_free(ev);
+	run_free(&r);
+}
+
+static int scenario(void *arg)
+{
+	struct run r;
+	double y[4];
+	int64_t zero[2] = { 0 }, two[2] = { 2, 2 };
+	struct kw_eval *ev = NULL;
+	struct kw_error err = { 0 };
+	int rc = 1;
+
+	(void)arg;
+	if (run_init(&r, "softmax(x @ x, axis=0)", "x:f64[2,2]", NULL) &&
+	    kw_eval_new(r.b, r.view, NULL, KW_EVAL_F64, 2, 1 << 20, &ev, &err) == KW_OK &&
+	    kw_eval_box(ev, 0, zero, two, y, &err) == KW_OK)
+		rc = 0;
+	else if (!err.text[0] && !r.err.text[0])
+		rc = 2;
+	kw_eval_free(ev);
+	run_free(&r);
+	return rc;
+}
+
+int main(void)
+{
+	test_families();
+	test_costs();
+	test_scalars();
+	test_audit();
+	test_f32();
+	test_sample();
+	test_threads();
+	test_reset();
+	test_failures();
+	test_chunks();
+	fails_cleanly("KW_FAIL_ALLOC", 2000, scenario, NULL, "an expression");
+	return done();
+}
