@@ -60,11 +60,14 @@ bool kw_is_poison(const void *p, int64_t i, enum kw_dtype d, uint64_t seed)
 
 #define COUNT_EQUAL(type)                                                                                \
 	do {                                                                                             \
-		const type *e = (const type *)p + first;                                                 \
-		type one;                                                                                \
+		const char *e = (const char *)p + first * (int64_t)sizeof(type);                         \
+		type one, v;                                                                             \
+                                                                                                         \
 		memcpy(&one, &word, sizeof(one));                                                        \
-		for (int64_t i = 0; i < n; i++)                                                          \
-			found += e[i] == one;                                                            \
+		for (int64_t i = 0; i < n; i++) {                                                        \
+			memcpy(&v, e + i * (int64_t)sizeof(type), sizeof(v));                            \
+			found += v == one;                                                               \
+		}                                                                                        \
 	} while (0)
 
 int64_t kw_count_poison(const void *p, int64_t first, int64_t n, enum kw_dtype d, uint64_t seed)

@@ -342,7 +342,7 @@ static void test_garbage(void)
 	for (int round = 0; round < 200; round++) {
 		for (size_t i = 0; i < sizeof(bytes); i++) {
 			state = state * 6364136223846793005u + 1442695040888963407u;
-			bytes[i] = (unsigned char)(round % 2 ? (state >> 56) : (unsigned char)"[]{}\":, \nerror: 1\x7f"[(state >> 56) % 20]);
+			bytes[i] = (unsigned char)(round % 2 ? (state >> 56) : (unsigned char)"[]{}\":, \nerror: 1\x7f"[(state >> 56) % 18]);
 		}
 		memcpy(bytes, "\177ELF\2\1\1", 7);
 		kw_buf_init(&out, 1 << 16);
