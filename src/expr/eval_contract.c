@@ -106,15 +106,35 @@ static void inner_loop(const struct core *k, int i, const double *a, const doubl
 	}
 }
 
+/* Four steps of a sum at once, where the loop inside it is y += a x: y is read and written once. Returns the steps. */
+static int64_t four_steps(const struct core *k, int i, int inner, const double *a, const double *b, double *o)
+{
+	int64_t j = 0, sa = k->sa[i], sb = k->sb[i], n = k->count[inner];
+	bool left = k->sa[inner] == 0 && k->sb[inner] == 1, right = k->sb[inner] == 0 && k->sa[inner] == 1;
+
+	if (k->sc[i] != 0 || k->sc[inner] != 1 || !(left || right))
+		return 0;
+	for (; j + 4 <= k->count[i]; j += 4) {
+		if (left)
+			(k->f32 ? vec_axpy4_f32 : vec_axpy4)(a + j * sa, sa, b + j * sb, sb, o, n);
+		else
+			(k->f32 ? vec_axpy4_f32 : vec_axpy4)(b + j * sb, sb, a + j * sa, sa, o, n);
+	}
+	return j;
+}
+
 static void loops(const struct core *k, int depth, const double *a, const double *b, double *o)
 {
 	int i = k->order[depth];
+	int64_t j = 0;
 
 	if (depth + 1 == k->orders) {
 		inner_loop(k, i, a, b, o);
 		return;
 	}
-	for (int64_t j = 0; j < k->count[i]; j++)
+	if (depth + 2 == k->orders)
+		j = four_steps(k, i, k->order[depth + 1], a, b, o);
+	for (; j < k->count[i]; j++)
 		loops(k, depth + 1, a + j * k->sa[i], b + j * k->sb[i], o + j * k->sc[i]);
 }
 

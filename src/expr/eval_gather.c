@@ -48,6 +48,18 @@ static bool take(struct ctx *c, const struct kw_node *n, const struct box *x, do
 	return true;
 }
 
+/* One element of an input. */
+static double load_one(const struct ctx *c, const struct kw_node *a, const int64_t *at)
+{
+	const struct kw_view *v = &c->ev->inputs[a->index];
+	int64_t offset = 0;
+
+	for (int k = 0; k < a->rank; k++)
+		offset += at[k] * v->stride[k];
+	return kw_dtype_load((enum kw_dtype)v->dtype,
+			     (const char *)v->base + offset * (int64_t)kw_dtype_bytes((enum kw_dtype)v->dtype));
+}
+
 static bool gather(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	const struct kw_node *a = n->args[0];
@@ -56,9 +68,7 @@ static bool gather(struct ctx *c, const struct kw_node *n, const struct box *x, 
 	const double *index = eval_node(c, n->args[1], x);
 
 	for (int64_t i = 0; index && i < volume; i++) {
-		struct mark m = ctx_mark(c);
 		struct box one;
-		const double *p;
 
 		for (int k = 0; k < n->rank; k++) {
 			one.start[k] = x->start[k] + at[k];
@@ -66,11 +76,16 @@ static bool gather(struct ctx *c, const struct kw_node *n, const struct box *x, 
 		}
 		if (!index_of(c, n, index[i], size, &one.start[axis]))
 			return false;
-		p = eval_node(c, a, &one);
-		if (!p)
-			return false;
-		out[i] = *p;
-		ctx_release(c, m);
+		if (a->kind == KW_NODE_INPUT) {
+			out[i] = load_one(c, a, one.start);
+		} else {
+			struct mark m = ctx_mark(c);
+			const double *p = eval_node(c, a, &one);
+			if (!p)
+				return false;
+			out[i] = *p;
+			ctx_release(c, m);
+		}
 		for (int k = n->rank - 1; k >= 0; k--) {
 			if (++at[k] < x->count[k])
 				break;

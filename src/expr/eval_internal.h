@@ -118,6 +118,9 @@ double vec_min(const double *x, int64_t n);
 double vec_dot(const double *x, const double *y, int64_t n);
 void vec_axpy(double a, const double *x, double *y, int64_t n);         /* y += a x */
 void vec_axpy_f32(double a, const double *x, double *y, int64_t n);     /* the same, rounded to f32 */
+/* Four of them in order: y += a[0] x[0..] + a[sa] x[sx..] + … */
+void vec_axpy4(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n);
+void vec_axpy4_f32(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n);
 void vec_add_f32(const double *x, double *y, int64_t n);                /* y += x, rounded to f32 */
 
 #endif

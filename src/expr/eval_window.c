@@ -150,62 +150,100 @@ static bool convolve(struct ctx *c, const struct kw_node *n, const struct box *x
 	return true;
 }
 
-/* One window of a pooling: positions inside the input only. */
-static double pool_one(const struct geometry *g, const double *in, const int64_t *at, bool max, bool f32)
+/* Outputs lo..hi of the last axis whose tap kw lies inside the input. */
+static void inside(const struct geometry *g, int64_t kw, int64_t *lo, int64_t *hi)
 {
-	double acc = max ? -INFINITY : 0;
-	int64_t seen = 0, counted = 1;
+	int64_t x0 = kw * g->dilation[2] - g->pad[2];
 
-	for (int i = 0; i < 3; i++) {
-		/* torch counts the padding, but not what a window overhangs behind it */
-		int64_t first = at[i] * g->stride[i] - g->pad[i], end = first + g->kernel[i];
-		counted *= (end < g->id[i] + g->pad[i] ? end : g->id[i] + g->pad[i]) - first;
+	*lo = 0;
+	*hi = g->oc[2];
+	while (*lo < *hi && (g->os[2] + *lo) * g->stride[2] + x0 < 0)
+		++*lo;
+	while (*hi > *lo && (g->os[2] + *hi - 1) * g->stride[2] + x0 >= g->id[2])
+		--*hi;
+}
+
+static void pool_row(const double *row, int64_t stride, double *out, double *seen, int64_t n, bool max, bool f32)
+{
+	for (int64_t i = 0; i < n; i++) {
+		double v = row[i * stride];
+		if (max)
+			out[i] = v > out[i] || v != v ? v : out[i];
+		else
+			out[i] = f32 ? (double)(float)(out[i] + v) : out[i] + v;
+		seen[i] += 1;
 	}
-	for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
-		int64_t z = at[0] * g->stride[0] + kd * g->dilation[0] - g->pad[0];
-		if (z < 0 || z >= g->id[0])
-			continue;
-		for (int64_t kh = 0; kh < g->kernel[1]; kh++) {
-			int64_t y = at[1] * g->stride[1] + kh * g->dilation[1] - g->pad[1];
-			if (y < 0 || y >= g->id[1])
+}
+
+/* One plane: taps in order, so that each output sees its window row by row. seen: taps inside, per output. */
+static void pool_plane(const struct geometry *g, const double *in, double *out, double *seen, bool max, bool f32)
+{
+	for (int64_t od = 0; od < g->oc[0]; od++)
+	for (int64_t oh = 0; oh < g->oc[1]; oh++) {
+		double *o = out + (od * g->oc[1] + oh) * g->oc[2], *s = seen + (od * g->oc[1] + oh) * g->oc[2];
+		for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
+			int64_t z = (g->os[0] + od) * g->stride[0] + kd * g->dilation[0] - g->pad[0];
+			if (z < 0 || z >= g->id[0])
 				continue;
-			for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
-				int64_t x = at[2] * g->stride[2] + kw * g->dilation[2] - g->pad[2];
-				double v;
-				if (x < 0 || x >= g->id[2])
+			for (int64_t kh = 0; kh < g->kernel[1]; kh++) {
+				int64_t y = (g->os[1] + oh) * g->stride[1] + kh * g->dilation[1] - g->pad[1];
+				if (y < 0 || y >= g->id[1])
 					continue;
-				v = in[((z - g->is[0]) * g->ic[1] + y - g->is[1]) * g->ic[2] + x - g->is[2]];
-				seen++;
-				if (max)
-					acc = v > acc || v != v ? v : acc;
-				else
-					acc = f32 ? (double)(float)(acc + v) : acc + v;
+				for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
+					int64_t lo, hi;
+					inside(g, kw, &lo, &hi);
+					if (hi <= lo)
+						continue;
+					pool_row(in + ((z - g->is[0]) * g->ic[1] + y - g->is[1]) * g->ic[2] +
+							 (g->os[2] + lo) * g->stride[2] + kw * g->dilation[2] -
+							 g->pad[2] - g->is[2],
+						 g->stride[2], o + lo, s + lo, hi - lo, max, f32);
+				}
 			}
 		}
 	}
-	return max ? acc : acc / (double)(g->w.count_pad ? counted : seen > 0 ? seen : 1);
+}
+
+/* How many places a window counts: torch counts the padding, but not what it overhangs behind it. */
+static double window_places(const struct geometry *g, const int64_t *at)
+{
+	int64_t counted = 1;
+
+	for (int i = 0; i < 3; i++) {
+		int64_t first = at[i] * g->stride[i] - g->pad[i], end = first + g->kernel[i];
+		counted *= (end < g->id[i] + g->pad[i] ? end : g->id[i] + g->pad[i]) - first;
+	}
+	return (double)counted;
 }
 
 static bool pool(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	bool max = n->op->id == OP_MAX_POOL1D || n->op->id == OP_MAX_POOL2D || n->op->id == OP_MAX_POOL3D;
+	int64_t in_plane, plane;
 	struct geometry g;
 	struct box in;
 	const double *p;
-	int64_t in_plane;
+	double *seen;
 
 	need_box(c->ev->b, n, x, 0, &in);
 	geometry(c, n, x, &in, &g);
 	p = eval_node(c, n->args[0], &in);
-	if (!p)
-		return false;
 	in_plane = g.ic[0] * g.ic[1] * g.ic[2];
-	for (int64_t l = 0; l < g.lead; l++, p += in_plane) {
-		for (int64_t z = 0; z < g.oc[0]; z++)
-		for (int64_t y = 0; y < g.oc[1]; y++)
-		for (int64_t v = 0; v < g.oc[2]; v++) {
-			int64_t at[3] = { g.os[0] + z, g.os[1] + y, g.os[2] + v };
-			*out++ = pool_one(&g, p, at, max, rounds(c, n));
+	plane = g.oc[0] * g.oc[1] * g.oc[2];
+	seen = p ? ctx_alloc(c, plane) : NULL;
+	if (!seen)
+		return false;
+	for (int64_t l = 0; l < g.lead; l++, p += in_plane, out += plane) {
+		for (int64_t i = 0; i < plane; i++) {
+			out[i] = max ? -INFINITY : 0;
+			seen[i] = 0;
+		}
+		if (in_plane > 0)
+			pool_plane(&g, p, out, seen, max, rounds(c, n));
+		for (int64_t i = 0; !max && i < plane; i++) {
+			int64_t at[3] = { g.os[0] + i / (g.oc[1] * g.oc[2]), g.os[1] + i / g.oc[2] % g.oc[1],
+					  g.os[2] + i % g.oc[2] };
+			out[i] /= g.w.count_pad ? window_places(&g, at) : seen[i] > 0 ? seen[i] : 1;
 		}
 	}
 	return true;

@@ -145,9 +145,9 @@ static void test_audit(void)
 {
 	audit("x * y + 1", NULL);
 	audit("layernorm(x) * y", NULL);
-	audit("x * y * 0", "zero_output: 'y' is 0 everywhere");
+	audit("x * y * 0", "zero_output: 'out' is 0 everywhere");
 	audit("x * y * 0", "redundant_operation: line 1, column 7: times 0");
-	audit("(x * y > -inf) * 3", "constant_output: 'y' is 3 whatever the inputs are");
+	audit("(x * y > -inf) * 3", "constant_output: 'out' is 3 whatever the inputs are");
 	audit("softmax(x[:, :1]) + y", "ignores_input: no output depends on 'x'");
 	audit("sqrt(x - 100) + y", "nan_output");
 	audit("softmax(x * y) * 0.001", "small_output");
