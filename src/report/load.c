@@ -53,9 +53,9 @@ static bool add_points(struct kw_report *r)
 	for (size_t i = 0; i < r->verdict_count; i++) {
 		const struct kw_verdict_row *v = &r->verdicts[i];
 
-		if (strcmp(v->effort, "screen") != 0)
-			continue;
 		n++;
+		if (strncmp(v->effort, "screen", 6) == 0)
+			continue; /* looks at some cases only, for a short time */
 		if (strcmp(v->cls, "ok") != 0 || !(v->median_ns > 0) ||
 		    (best > 0 && v->median_ns >= best))
 			continue;

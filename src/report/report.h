@@ -19,7 +19,7 @@ struct kw_report_count {
 	int count;
 };
 struct kw_report_point {
-	int evaluations;                  /* after how many verdicts of the search */
+	int evaluations;                  /* after how many verdicts of the run */
 	double best_ns;
 };
 struct kw_report {
@@ -31,7 +31,7 @@ struct kw_report {
 	size_t verdict_count;
 	struct kw_report_count *counts;   /* by class and sub-class */
 	size_t count_count;
-	struct kw_report_point *curve;    /* of screening verdicts; falls strictly */
+	struct kw_report_point *curve;    /* of full and final verdicts; falls strictly */
 	size_t curve_count;
 	bool has_best;
 	struct kw_verdict_row best_row;
