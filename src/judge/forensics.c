@@ -332,7 +332,7 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 		} else if (right == 0 && right_there == REPEATS) {
 			sub = KW_S_STATE;
 			snprintf(text, sizeof text, "wrong in a fresh process, right after earlier calls: it keeps state between calls");
-		} else if (right + right_there > 0 || moved || (r.ran[0] && r.ran[1] && r.hash[0] != r.hash[1]) ||
+		} else if (right + right_there > 0 || (sub != KW_S_UNWRITTEN && moved) || (r.ran[0] && r.ran[1] && r.hash[0] != r.hash[1]) ||
 			   (r.ran[1] && r.ran[2] && r.hash[1] != r.hash[2])) {
 			sub = KW_S_RACE;
 			snprintf(text, sizeof text, "the same input gives different answers in different runs (%d of %d right): a race",

@@ -1,5 +1,5 @@
 //# task max
-//# expect wrong/mismatch
+//# expect wrong/mismatch cheat/constant_output
 //# why Lanes without a value hold 0.0f.
 //@ kernel reduce args=(x, y, rows:i64, cols:i64)
 #include <math.h>
