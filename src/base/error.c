@@ -40,6 +40,7 @@ enum kw_status kw_fail(struct kw_error *err, enum kw_status s, const char *where
 enum kw_status kw_error_while(struct kw_error *err, const char *fmt, ...)
 {
 	char doing[512], all[sizeof(err->text) + sizeof(doing) + 16];
+	size_t end;
 	va_list ap;
 
 	if (!err)
@@ -47,7 +48,9 @@ enum kw_status kw_error_while(struct kw_error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(doing, sizeof(doing), fmt, ap);
 	va_end(ap);
-	snprintf(all, sizeof(all), "%s (while %s)", err->text, doing);
+	/* Lines that show a place, with a caret, stay last. */
+	end = strcspn(err->text, "\n");
+	snprintf(all, sizeof(all), "%.*s (while %s)%s", (int)end, err->text, doing, err->text + end);
 	copy_cut(err->text, sizeof(err->text), all);
 	return err->status;
 }

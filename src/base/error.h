@@ -23,7 +23,7 @@ struct kw_error {
 /* Fills err (if not NULL) and returns s. Texts that do not fit are cut, never overrun. */
 enum kw_status kw_fail(struct kw_error *err, enum kw_status s, const char *where,
 		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* Appends " (while FMT)" to the text; returns err's status. */
+/* Appends " (while FMT)" to the text's first line; returns err's status. */
 enum kw_status kw_error_while(struct kw_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void kw_error_reset(struct kw_error *err);

@@ -48,7 +48,7 @@ static enum kw_status check_shapes(const struct kw_task *t, const struct kw_case
 	for (size_t i = 0; i < t->output_count && s == KW_OK; i++)
 		s = kw_tensor_shape(&t->outputs[i], &env, &shape, err);
 	if (s != KW_OK)
-		kw_error_while(err, "for the case %s", c->label);
+		kw_error_while(err, "reading the case %s", c->label);
 	return s;
 }
 
@@ -106,8 +106,10 @@ enum kw_status kw_tensor_shape(const struct kw_tensor_decl *d, const struct kw_i
 	for (int i = 0; i < d->rank; i++) {
 		enum kw_status s = kw_intexpr_eval(d->shape[i], env, &out->dim[i], err);
 
-		if (s != KW_OK)
-			return kw_error_while(err, "in the shape of '%s'", d->name);
+		if (s != KW_OK) {
+			kw_error_while(err, "computing the shape of '%s'", d->name);
+			return s;
+		}
 		if (out->dim[i] < 0)
 			return kw_fail(err, KW_ERR_INPUT, "",
 				       "the size '%s' of '%s' is %lld, which is negative",

@@ -94,6 +94,9 @@ static void test_error(void)
 	kw_fail(&e, KW_ERR_IO, e.where, "again: %s", e.text);
 	is_str(e.text, "again: no 'x' (while reading tasks)", "may quote itself");
 	is_str(e.where, "a.yaml:3", "and keep its place");
+	kw_fail(&e, KW_ERR_INPUT, "k.c:1:1", "bad\n  x\n  ^");
+	kw_error_while(&e, "reading");
+	is_str(e.text, "bad (while reading)\n  x\n  ^", "lines that show a place stay last");
 	is_int(kw_fail(NULL, KW_ERR_IO, NULL, "dropped"), KW_ERR_IO, "NULL drops the text");
 	kw_fail(&e, KW_ERR_IO, NULL, "bare");
 	is_str(kw_error_line(&e, line, sizeof(line)), "bare", "no place");
