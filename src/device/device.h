@@ -105,7 +105,8 @@ void kw_session_flush(struct kw_session *s, int slot);
 bool kw_session_huge_pages(const struct kw_session *s);
 /* As kw_session_ptr, but where the buffer lies in the player: for messages only. */
 uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer);
-/* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. */
+/* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. Longer, up
+ * to 100 times, while a thread of it waits for a core: so that a busy machine hides nobody. */
 int64_t kw_player_linger(struct kw_player *p, int64_t ns);
 /* "landlock seccomp pid net ipc user rlimits": layers active in this player. */
 const char *kw_player_layers(const struct kw_player *p);

@@ -7,6 +7,7 @@
 #include "device/spawn.h"
 #include "device/wire.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, ATTEMPTS = 4 };
+enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 
 struct kw_player {
@@ -693,6 +694,44 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 	return exchange(p, &x, r, err);
 }
 
+/* "123 (name) R ...": the name may hold anything but ends with the last parenthesis. */
+static bool is_runnable(int dir, const char *thread)
+{
+	char path[64], text[512];
+	const char *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.20s/stat", thread);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && end[2] == 'R';
+}
+
+static bool wants_to_run(const struct kw_player *p)
+{
+	char path[48];
+	bool found = false;
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->process.pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d)))
+		found = e->d_name[0] != '.' && is_runnable(dirfd(d), e->d_name);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* On a busy machine a thread that computes may wait for a core the whole time: as long as one wants to run and has not
+ * had its share it is given more. */
 int64_t kw_player_linger(struct kw_player *p, int64_t ns)
 {
 	int64_t before = cpu_ns(p);
@@ -700,7 +739,11 @@ int64_t kw_player_linger(struct kw_player *p, int64_t ns)
 	if (p->dead)
 		return 0;
 	go(p);
-	kw_sleep_ns(ns);
+	for (int i = 0; i < LINGER_ROUNDS; i++) {
+		kw_sleep_ns(ns);
+		if (cpu_since(p, before) >= ns || !wants_to_run(p))
+			break;
+	}
 	stop_now(p);
 	return cpu_since(p, before);
 }
