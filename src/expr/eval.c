@@ -160,6 +160,12 @@ static bool leaf(struct ctx *c, const struct kw_node *n, double *out)
 {
 	*out = n->kind == KW_NODE_CONST ? n->value :
 	       n->kind == KW_NODE_PARAM ? c->ev->params[n->index] : (double)c->ev->b->sym[n->id][0];
+	/* A kernel is handed the param in its dtype: 1e-5 of f32 is not 1e-5. */
+	if (n->kind == KW_NODE_PARAM && n->dtype != KW_F64) {
+		unsigned char narrow[8];
+		kw_dtype_store(n->dtype, narrow, *out);
+		*out = kw_dtype_load(n->dtype, narrow);
+	}
 	if (c->ev->f32 && n->kind != KW_NODE_DIM && kw_dtype_is_float(n->dtype) && n->dtype != KW_F64)
 		*out = (double)(float)*out;
 	return true;

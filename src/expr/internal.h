@@ -11,7 +11,7 @@
 
 #include "expr/expr.h"
 
-#define MAX_NODES 4096
+#define MAX_NODES 1024       /* evaluation recurses as deep as the graph is */
 #define MAX_ARGS 64          /* of one call; concat of many */
 #define MAX_SLOTS 24
 #define MAX_DEPTH 100
@@ -96,7 +96,7 @@ struct xnode {
 };
 static inline struct xnode *xn(const struct kw_node *n) { return (struct xnode *)(uintptr_t)n; }
 
-enum constraint_kind { CHECK_EQ, CHECK_GE, CHECK_DIVIDES };
+enum constraint_kind { CHECK_EQ, CHECK_GE };
 struct constraint {                       /* a OP b, checked at bind when it was undecided */
 	enum constraint_kind kind;
 	const struct kw_poly *a, *b;

@@ -300,6 +300,60 @@ static void test_failures(void)
 	run_free(&r);
 }
 
+/* A long chain is evaluated (it recurses), a longer one refused. */
+static void test_long(void)
+{
+	struct run r;
+	char text[8192] = "x";
+	double *y;
+
+	for (int i = 0; i < 900; i++)
+		snprintf(text + strlen(text), 8, "+1");
+	ok(run_init(&r, text, "x:f64[1]", NULL), "900 operations");
+	run_set(&r, 0, (double[]){ 1 });
+	y = r.b ? run_whole(&r, 0, KW_EVAL_F64) : NULL;
+	ok(y && y[0] == 901, "in a row");
+	run_free(&r);
+	for (int i = 0; i < 900; i++)
+		snprintf(text + strlen(text), 8, "+1");
+	ok(!run_init(&r, text, "x:f64[1]", NULL), "1800 operations are refused");
+	has_str(r.err.text, "more than 1024 operations", "by their number");
+	run_free(&r);
+}
+
+static void test_params(void)
+{
+	static const char yaml[] = "name: p\ndims: { n: { min: 1, max: 4 } }\n"
+				   "inputs: { x: { dtype: f64, shape: [n] } }\n"
+				   "params: { s: { dtype: f32, value: 0.1 } }\n"
+				   "outputs: { y: { dtype: f64, shape: [n] } }\n"
+				   "reference: { expr: 'y = x * s' }\nperf: [ { n: 1 } ]\n";
+	struct kw_task t = { 0 };
+	struct kw_error err = { 0 };
+	struct kw_arena a;
+	struct kw_expr *e;
+	struct kw_bound *b = NULL;
+	struct kw_eval *ev = NULL;
+	double x = 3, y = 0, other = 0.25;
+	struct kw_view v = { .dtype = KW_F64, .shape = { 1, { 1 } }, .stride = { 1 }, .base = &x };
+	int64_t zero[1] = { 0 }, one[1] = { 1 };
+
+	kw_arena_init(&a, 64 << 20);
+	if (ok(kw_task_parse_yaml(&t, "p.yaml", yaml, sizeof(yaml) - 1, &err) == KW_OK &&
+	       kw_expr_parse(&t, &a, &e, &err) == KW_OK && kw_expr_bind(e, &t.cases[0], &a, &b, &err) == KW_OK, "a param")) {
+		kw_eval_new(b, &v, NULL, KW_EVAL_F64, 1, 1 << 20, &ev, &err);
+		ok(kw_eval_box(ev, 0, zero, one, &y, &err) == KW_OK && y == 3 * (double)0.1f, "has its dtype's value");
+		kw_eval_free(ev);
+		kw_eval_new(b, &v, &other, KW_EVAL_F64, 1, 1 << 20, &ev, &err);
+		ok(kw_eval_box(ev, 0, zero, one, &y, &err) == KW_OK && y == 0.75, "or another one");
+		kw_eval_free(ev);
+	} else {
+		diag("%s: %s", err.where, err.text);
+	}
+	kw_arena_release(&a);
+	kw_task_release(&t);
+}
+
 static void test_chunks(void)
 {
 	struct run r;
@@ -352,6 +406,8 @@ int main(void)
 	test_reset();
 	test_failures();
 	test_chunks();
+	test_long();
+	test_params();
 	fails_cleanly("KW_FAIL_ALLOC", 2000, scenario, NULL, "an expression");
 	return done();
 }
