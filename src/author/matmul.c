@@ -128,8 +128,12 @@ static const char *pack_b(struct product *p)
 	const char *value = kw_au_expression(p->b, p->node->args[1]);
 
 	if (last_contiguous(p->b->g) != p->b_is_nk)
-		return kw_au_printf(p->b, "for (int64_t p = 0; p < depth; p++)\n\tfor (int c = 0; c < cols; c++)\n"
-					  "\t\tto[p * NR + c] = (real)(%s);\n", value);
+		return kw_au_printf(p->b,
+				    "if (cols == NR) { /* a constant count makes vector code */\n"
+				    "\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < NR; c++)\n"
+				    "\t\t\tto[p * NR + c] = (real)(%s);\n} else {\n"
+				    "\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < cols; c++)\n"
+				    "\t\t\tto[p * NR + c] = (real)(%s);\n}\n", value, value);
 	return kw_au_printf(p->b, "for (int c = 0; c < cols; c++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
 				  "\t\tto[p * NR + c] = (real)(%s);\n", value);
 }

@@ -15,14 +15,14 @@
 //>
 //@ tune MR in {4, 6} default 6
 //@ tune KC in {128, 256, 512} default 256
-//@ tune MC in {48, 96, 192} default 96
-//@ tune NC in {128, 256} default 256
+//@ tune MC in {96, 192, 384} default 192
+//@ tune NC in {128, 256} default 128
 //@ define VEC_BYTES = simd_bytes >= 64 ? 64 : 32
 #ifndef MR
 #define MR 6
 #define KC 256
-#define MC 96
-#define NC 256
+#define MC 192
+#define NC 128
 #define VEC_BYTES 32
 #endif
 #include <omp.h>
@@ -106,9 +106,15 @@ void matmul(const float *restrict a, const float *restrict b, float *restrict y,
 					if (cols < NR)
 						memset(to, 0, sizeof(real) * NR * (size_t)depth);
 					//< pack_b
-					for (int64_t p = 0; p < depth; p++)
-						for (int c = 0; c < cols; c++)
-							to[p * NR + c] = b[(batch * k + k0 + p) * n + j0 + panel + c];
+					if (cols == NR) {
+						for (int64_t p = 0; p < depth; p++)
+							for (int c = 0; c < NR; c++)
+								to[p * NR + c] = b[(batch * k + k0 + p) * n + j0 + panel + c];
+					} else {
+						for (int64_t p = 0; p < depth; p++)
+							for (int c = 0; c < cols; c++)
+								to[p * NR + c] = b[(batch * k + k0 + p) * n + j0 + panel + c];
+					}
 					//>
 				}
 				for (int64_t c = 0; c < width; c += NR)
