@@ -1,5 +1,5 @@
-/* naive.h - what the files of the naive C emitter share (naive.c, naive_plan.c, naive_value.c, naive_elem.c,
- * naive_stage.c); nobody else includes it.
+/* naive.h - what the files of the naive C emitter share (naive.c, naive_tools.c, naive_plan.c, naive_value.c,
+ * naive_move.c, naive_elem.c, naive_window.c, naive_stage.c); nobody else includes it.
  *
  * The graph is lowered but for the composites that have a loop of their own here. A *stage* is a node that gets an
  * array: an output, or a workspace. Every other node is computed where it is used: values are C expressions at an
@@ -39,7 +39,7 @@ struct gen {
 	struct kw_error *err;
 	enum kw_status status;            /* first failure */
 	bool openmp, flat;                /* flat: indices are offsets (naive.c) */
-	bool divides, mods;               /* whole-number helpers were used */
+	bool divides;                     /* the helper of // and % was used */
 	int names;
 	int *uses;                        /* per node, by live nodes and outputs */
 	const struct kw_node **consumer;  /* per node: the last one; NULL for outputs */
@@ -51,7 +51,10 @@ struct gen {
 	int workspace_count;
 };
 
-/* naive.c */
+#define NAIVE_MAX_TEXT (4u << 20)
+
+/* naive_tools.c */
+void naive_nomem(struct gen *g);
 bool naive_fail(struct gen *g, const struct kw_node *n, const char *what);
 const char *naive_text(struct gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *naive_name(struct gen *g, const char *stem);              /* no name of the task */
@@ -82,11 +85,15 @@ const char *naive_value_as(struct gen *g, const struct kw_node *n, const struct 
 const char *naive_cast(struct gen *g, const char *v, enum ctype from, enum ctype to);
 /* A name for an expression, in scope s; names and numbers stay themselves. */
 const char *naive_let(struct gen *g, struct scope *s, enum ctype c, const char *stem, const char *v);
-const char *naive_slot(struct gen *g, const struct kw_node *n, const char *slot, enum ctype c, struct scope *cur);
-const struct kw_node *naive_slot_node(const struct kw_node *n, const char *slot);
 void naive_arg_index(struct gen *g, const struct kw_node *n, const struct kw_node *arg, const struct at *ix,
 		     struct at *out);
-struct scope *naive_deepest(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *root);
+/* The deepest scope that n at ix depends on. */
+struct scope *naive_deepest(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *cur);
+const char *naive_load(struct gen *g, const struct kw_node *n, const struct at *ix);
+
+/* naive_move.c: moves and reads by index: the same value at another index. */
+const char *naive_move(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);
+const char *naive_gather(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);
 
 /* naive_elem.c: an elementwise operation on its arguments' values. */
 const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);

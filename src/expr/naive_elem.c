@@ -89,11 +89,9 @@ static enum ctype argument_type(const struct kw_node *n)
 
 static const char *whole_function(struct gen *g, enum op_id op, const char *a, const char *b)
 {
-	if (op == OP_FLOORDIV) {
-		g->divides = true;
+	g->divides = true;
+	if (op == OP_FLOORDIV)
 		return naive_text(g, "floor_div(%s, %s)", a, b);
-	}
-	g->mods = true;
 	return naive_text(g, "(%s - floor_div(%s, %s) * %s)", a, a, b, b);
 }
 
@@ -152,9 +150,8 @@ static const char *iota(struct gen *g, const struct kw_node *n, const struct at 
 	return naive_text(g, "(%s)", v);
 }
 
-static const char *power(struct gen *g, const struct kw_node *n, const char *a, const char *b, enum ctype c)
+static const char *power(struct gen *g, const char *a, const char *b, enum ctype c)
 {
-	(void)n;
 	if (c == CT_I64)
 		return naive_text(g, "(int64_t)pow((double)%s, (double)%s)", a, b);
 	return naive_text(g, "pow%s(%s, %s)", c == CT_F32 ? "f" : "", a, b);
@@ -176,7 +173,7 @@ static const char *fixed(struct gen *g, const struct kw_node *n, const char *con
 	case OP_RECIPROCAL: return naive_text(g, "(%s / %s)", one, v[0]);
 	case OP_SIGMOID: return naive_text(g, "(%s / (%s + exp%s(-%s)))", one, one, f, v[0]);
 	case OP_ISNAN: return c == CT_I64 ? "0" : naive_text(g, "(isnan(%s) != 0)", v[0]);
-	case OP_POW: return power(g, n, v[0], v[1], c);
+	case OP_POW: return power(g, v[0], v[1], c);
 	default: return NULL;
 	}
 }

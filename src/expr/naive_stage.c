@@ -46,7 +46,7 @@ static void open_axis(struct gen *g, struct scope *loop, struct scope *s, const 
 	ix[axis] = (struct at){ loop->var, loop };
 }
 
-const struct kw_node *naive_slot_node(const struct kw_node *n, const char *slot)
+static const struct kw_node *slot_node(const struct kw_node *n, const char *slot)
 {
 	const struct xnode *x = xn(n);
 
@@ -57,7 +57,7 @@ const struct kw_node *naive_slot_node(const struct kw_node *n, const char *slot)
 }
 
 /* A number among the slots, as text of type c; NULL: not given. */
-const char *naive_slot(struct gen *g, const struct kw_node *n, const char *slot, enum ctype c, struct scope *cur)
+static const char *slot_number(struct gen *g, const struct kw_node *n, const char *slot, enum ctype c, struct scope *cur)
 {
 	const struct xnode *x = xn(n);
 	struct at none[KW_MAX_RANK] = { 0 };
@@ -177,8 +177,8 @@ static void groupnorm(struct gen *g, const struct kw_node *n, const char *array,
 {
 	enum ctype c = naive_ctype(n->dtype);
 	const char *type = naive_ctype_text(c), *mean = naive_name(g, "mean"), *var = naive_name(g, "var"), *scale;
-	const char *groups = naive_slot(g, n, "num_groups", CT_I64, NULL), *per, *count, *v, *delta;
-	const struct kw_node *x = n->args[0], *weight = naive_slot_node(n, "weight"), *bias = naive_slot_node(n, "bias");
+	const char *groups = slot_number(g, n, "num_groups", CT_I64, NULL), *per, *count, *v, *delta;
+	const struct kw_node *x = n->args[0], *weight = slot_node(n, "weight"), *bias = slot_node(n, "bias");
 	struct nest t;
 	struct scope group, loops[KW_MAX_RANK], *s = open_nest(g, &t, n, ~1u), *in;
 	int k;
@@ -202,7 +202,7 @@ static void groupnorm(struct gen *g, const struct kw_node *n, const char *array,
 	naive_line(in, "%s += %s * %s;", var, delta, delta);
 	close_axes(g, loops, k);
 	scale = naive_let(g, &group, c, "scale", naive_text(g, "1 / sqrt%s(%s / (%s)(%s) + %s)", c == CT_F32 ? "f" : "",
-							    var, type, count, naive_slot(g, n, "eps", c, &group)));
+							    var, type, count, slot_number(g, n, "eps", c, &group)));
 	k = open_group(g, loops, &group, n, group.var, per, t.ix);
 	in = &loops[k - 1];
 	v = naive_text(g, "((%s - %s) * %s)", naive_value_as(g, x, t.ix, in, c), mean, scale);
@@ -314,10 +314,10 @@ static void attention(struct gen *g, const struct kw_node *n, const char *array,
 
 	type = naive_ctype_text(a.c);
 	a.f = a.c == CT_F32 ? "f" : "";
-	a.mask = naive_slot_node(n, "mask");
+	a.mask = slot_node(n, "mask");
 	s = open_nest(g, &a.t, n, 3u << (r - 2));
 	all = score_array(g, &a);
-	a.scale = naive_slot(g, n, "scale", a.c, s);
+	a.scale = slot_number(g, n, "scale", a.c, s);
 	if (!a.scale)
 		a.scale = naive_let(g, &a.t.root, a.c, "scale",
 				    naive_text(g, "1 / sqrt%s((%s)%s)", a.f, type, naive_dim(g, a.q, r - 1)));

@@ -441,6 +441,70 @@ static void run(struct entry *en, void *lib)
 	ok(good && done_count > 0, "%s: right in %d cases, serial and parallel", en->name, done_count);
 }
 
+/* ---- what the text is like ---- */
+
+static const struct entry *find(const char *name)
+{
+	for (size_t i = 0; i < entry_count; i++)
+		if (strcmp(entries[i].name, name) == 0 && entries[i].emitted)
+			return &entries[i];
+	return NULL;
+}
+
+/* Nobody who writes these first takes scratch memory for them; attention takes a row of scores. */
+static void test_scratch(void)
+{
+	static const struct { const char *name; size_t workspaces; } wanted[] = {
+		{ "softmax", 0 }, { "layernorm", 0 }, { "groupnorm", 0 }, { "batchnorm_train", 0 }, { "cross_entropy", 0 },
+		{ "matmul_bias_relu", 0 }, { "conv2d", 0 }, { "rope", 0 }, { "topk", 0 }, { "attention_gqa", 1 },
+		{ "product", 2 }, { "conv_deep", 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		const struct entry *en = find(wanted[i].name);
+		if (ok(en != NULL, "%s is there", wanted[i].name))
+			is_int(en->plan[0].workspace_count, wanted[i].workspaces, "%s: arrays for what is in between",
+			       en->name);
+	}
+}
+
+static int emit_once(void *arg)
+{
+	const struct entry *en = arg;
+	struct kw_buf text;
+	struct kw_error err = { 0 };
+	enum kw_status s;
+
+	kw_buf_init(&text, 1 << 20);
+	s = kw_expr_emit_naive_c(en->e, true, &text, &err);
+	kw_buf_release(&text);
+	return s == KW_OK ? 0 : s == KW_ERR_NOMEM || s == KW_ERR_LIMIT ? 1 : 2;
+}
+
+static void test_memory(void)
+{
+	static const char *const names[] = { "softmax", "attention_gqa", "moves", "product" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct entry *en = &entries[0];
+		for (size_t k = 0; k < entry_count; k++)
+			if (strcmp(entries[k].name, names[i]) == 0)
+				en = &entries[k];
+		fails_cleanly("KW_FAIL_ALLOC", 300, emit_once, en, names[i]);
+	}
+}
+
+/* A buffer that is too small is told, not cut. */
+static void test_limit(void)
+{
+	struct kw_buf text;
+	struct kw_error err = { 0 };
+
+	kw_buf_init(&text, 100);
+	ok(kw_expr_emit_naive_c(entries[0].e, false, &text, &err) == KW_ERR_NOMEM, "a full buffer");
+	kw_buf_release(&text);
+}
+
 int main(void)
 {
 	void *lib;
@@ -448,6 +512,11 @@ int main(void)
 	seed = 20240229;
 	kw_buf_init(&source, 16u << 20);
 	load_library();
+	if (!getenv("KW_ONLY")) {
+		test_scratch();
+		test_memory();
+		test_limit();
+	}
 	lib = compile();
 	for (size_t i = 0; i < entry_count; i++) {
 		if (lib && entries[i].emitted)
