@@ -119,6 +119,61 @@ AVX2 INLINE void block_avx2(const struct kw_philox_id *id, uint64_t block, uint3
 		store_both(&c[3][i], a.c3, b.c3);
 	}
 }
+/* The same with eight counters a vector. */
+#if defined(__clang__)
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"), min_vector_width(512)))
+#else
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#endif
+struct eight {
+	__m512i c0, c1, c2, c3;
+};
+
+AVX512 INLINE struct eight eight_rounds(struct eight v, uint32_t k0, uint32_t k1)
+{
+	const __m512i m0 = _mm512_set1_epi64(0xd2511f53), m1 = _mm512_set1_epi64(0xcd9e8d57);
+
+	for (int r = 0; r < 10; r++) {
+		__m512i p0 = _mm512_mul_epu32(v.c0, m0), p1 = _mm512_mul_epu32(v.c2, m1);
+		__m512i x0 = _mm512_xor_si512(v.c1, _mm512_set1_epi64(k0));
+		__m512i x1 = _mm512_xor_si512(v.c3, _mm512_set1_epi64(k1));
+
+		v.c0 = _mm512_xor_si512(_mm512_srli_epi64(p1, 32), x0);
+		v.c1 = p1;
+		v.c2 = _mm512_xor_si512(_mm512_srli_epi64(p0, 32), x1);
+		v.c3 = p0;
+		k0 += 0x9e3779b9u;
+		k1 += 0xbb67ae85u;
+	}
+	return v;
+}
+
+AVX512 INLINE void store_all(uint32_t *out, __m512i even, __m512i odd)
+{
+	_mm512_storeu_si512(out, _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32)));
+}
+
+AVX512 INLINE void block_avx512(const struct kw_philox_id *id, uint64_t block, uint32_t c[4][COUNTERS])
+{
+	uint64_t first = block * COUNTERS;
+	uint32_t low = (uint32_t)first, k0 = (uint32_t)id->seed, k1 = (uint32_t)(id->seed >> 32);
+	const __m512i steps = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+	struct eight even = { .c1 = _mm512_set1_epi64((int64_t)(first >> 32)), .c2 = _mm512_set1_epi64(id->tensor),
+			      .c3 = _mm512_set1_epi64(id->stream) };
+
+	for (int i = 0; i < COUNTERS; i += 16, low += 16) {
+		struct eight a = even, b = even;
+
+		a.c0 = _mm512_add_epi64(_mm512_set1_epi64(low), steps);
+		b.c0 = _mm512_add_epi64(_mm512_set1_epi64(low + 1), steps);
+		a = eight_rounds(a, k0, k1);
+		b = eight_rounds(b, k0, k1);
+		store_all(&c[0][i], a.c0, b.c0);
+		store_all(&c[1][i], a.c1, b.c1);
+		store_all(&c[2][i], a.c2, b.c2);
+		store_all(&c[3][i], a.c3, b.c3);
+	}
+}
 #endif
 
 /* sqrt(x), 2^-25 < x: y near 1/sqrt(x) from the exponent, three steps of Newton. The machine's own instruction is as exact,
@@ -168,7 +223,7 @@ INLINE void words_of(uint32_t c[4][COUNTERS], uint32_t *restrict words)
 	memcpy(words, c, KW_BLOCK * sizeof(*words));
 }
 
-/* Each compiled twice: for any machine, and for AVX2 (without FMA). */
+/* Each compiled for any machine, for AVX2 and for AVX-512; never fused. */
 #define VERSION(name, block, body, type, attribute)                                                      \
 	attribute static void name(const struct kw_philox_id *id, uint64_t at, type out[KW_BLOCK])       \
 	{                                                                                                \
@@ -184,8 +239,19 @@ VERSION(uniform_any, block_any, uniform_of, float, )
 VERSION(words_avx2, block_avx2, words_of, uint32_t, AVX2)
 VERSION(normal_avx2, block_avx2, normal_of, float, AVX2)
 VERSION(uniform_avx2, block_avx2, uniform_of, float, AVX2)
+VERSION(words_avx512, block_avx512, words_of, uint32_t, AVX512)
+VERSION(normal_avx512, block_avx512, normal_of, float, AVX512)
+VERSION(uniform_avx512, block_avx512, uniform_of, float, AVX512)
+
+static bool has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
 #define PICK(name, id, at, out)                                                                          \
-	(!portable_only && __builtin_cpu_supports("avx2") ? name##_avx2(id, at, out) : name##_any(id, at, out))
+	(!portable_only && has_avx512()			     ? name##_avx512(id, at, out) :              \
+	 !portable_only && __builtin_cpu_supports("avx2") ? name##_avx2(id, at, out) :                   \
+							    name##_any(id, at, out))
 #else
 #define PICK(name, id, at, out) name##_any(id, at, out)
 #endif

@@ -4,7 +4,7 @@
  * KW_BLOCK consecutive elements of one stream: it takes KW_BLOCK / 4 counters, and element e of it is word
  * e / (KW_BLOCK / 4) of counter e % (KW_BLOCK / 4), so that the words come out in order without shuffling.
  *
- * Same bits with and without AVX2: only operations that IEEE 754 defines exactly, never fused. Thread rule: pure. */
+ * Same bits with AVX-512, AVX2 and without: only operations that IEEE 754 defines exactly, never fused. Thread rule: pure. */
 #ifndef KW_JUDGE_PHILOX_H
 #define KW_JUDGE_PHILOX_H
 
@@ -27,7 +27,7 @@ void kw_philox_block(const struct kw_philox_id *id, uint64_t block, uint32_t wor
 void kw_normal_block(const struct kw_philox_id *id, uint64_t block, float z[KW_BLOCK]);
 /* 24-bit uniforms in [0, 1). */
 void kw_uniform_block(const struct kw_philox_id *id, uint64_t block, float u[KW_BLOCK]);
-/* For tests: leave AVX2 alone. */
+/* For tests: leave AVX2 and AVX-512 alone. */
 void kw_philox_portable(bool only);
 
 #endif
