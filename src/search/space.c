@@ -58,6 +58,25 @@ bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, cons
 	return any;
 }
 
+int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large)
+{
+	struct kw_arena scratch;
+	int64_t *values;
+	int at = -1;
+
+	kw_arena_init(&scratch, SCRATCH_BYTES);
+	for (size_t i = 0; i < t->perf_count && at < 0; i++) {
+		kw_arena_reset(&scratch);
+		values = kw_arena_calloc(&scratch, c->plan.tune_count + 1, sizeof(*values));
+		for (size_t k = 0; values && k < c->plan.tune_count; k++)
+			values[k] = c->tune_values ? c->tune_values[k] : c->plan.tunes[k].default_value;
+		if (values && (large || !t->cases[i].large) && applies(c, t, &t->cases[i], hw, values, &scratch))
+			at = (int)i;
+	}
+	kw_arena_release(&scratch);
+	return at;
+}
+
 /* splitmix64 (Steele, Lea, Flood 2014) */
 static uint64_t next_random(uint64_t *state)
 {

@@ -22,4 +22,8 @@ enum kw_status kw_space_list(const struct kw_candidate *c, const struct kw_task 
 bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw,
 		     const int64_t *values);
 
+/* The perf case to tune on: the first to which the candidate applies at its tune point, large ones only when asked
+ * for; -1: none. */
+int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large);
+
 #endif

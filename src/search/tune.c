@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-#include "base/alloc.h"
-#include "base/str.h"
+#include "search/space.h"
 
 /* Tuning seldom gives more than this factor: a pattern further behind the best tuned one is not worth a round. */
 static const double hopeless = 4.0;
@@ -39,6 +38,7 @@ static enum kw_status screen(struct kw_search *s, struct state *st, const struct
 
 	kw_search_judge_opts(s, KW_EFFORT_SCREEN, &o);
 	o.time_limit_ns = 50 * 1000000ll;
+	o.only_case = kw_space_case(&p->candidate, s->task, s->ports->hardware, s->opts->judge.large);
 	status = kw_search_evaluate(s, &p->candidate, "screen", &o, NULL, &out, err);
 	if (status != KW_OK)
 		return status;

@@ -1,8 +1,8 @@
 /* The tuner: successive halving over a tune space (Jamieson and Talwalkar 2016).
  *
- * Rung 0 gives every point a little time, on the perf case that takes longest. The fastest third goes on to a rung with five
- * times as much, on all perf cases, beside the neighbours of the best point where the list was only a sample; the
- * best few of those to a third rung. Every point is judged by itself: its outputs are poisoned before and compared
+ * Rung 0 gives every point a little time. The fastest third goes on to a rung with five times as much, beside the neighbours of
+ * the best point where the list was only a sample; the best few of those to a third rung. All on one perf case, the first
+ * that the candidate applies to; the full judgement that follows sees every case. Every point is judged by itself: its outputs are poisoned before and compared
  * after each call, so one point cannot live on what another has written. */
 #include "search/engine.h"
 
@@ -29,7 +29,7 @@ struct tuner {
 	struct point *points;
 	size_t count, room;
 	int64_t started_ns, limit_ns;
-	int first_case;                   /* the one that rung 0 times */
+	int perf_case;                    /* the one that is timed; -1: none applies, the judge will say why */
 	int since_better;
 	double best_ns;                   /* within this rung */
 	bool cheat;
@@ -61,24 +61,6 @@ static enum kw_status add_curve(struct tuner *t, double best_ns, struct kw_error
 	return KW_OK;
 }
 
-/* The case whose time weighs most, from the default's verdict, and that time; -1 when none was timed. */
-static int slowest_case(const struct kw_task *task, const struct kw_verdict *v, double *ns)
-{
-	int at = -1;
-
-	*ns = 0.0;
-	for (size_t i = 0; i < v->case_count; i++) {
-		const struct kw_case_result *r = &v->cases[i];
-
-		for (size_t k = 0; r->has_times && r->label && k < task->perf_count; k++)
-			if (strcmp(task->cases[k].label, r->label) == 0 && r->times.median_ns > *ns) {
-				*ns = r->times.median_ns;
-				at = (int)k;
-			}
-	}
-	return at;
-}
-
 static void settle(struct tuner *t, struct point *p, const struct kw_outcome *o, bool first)
 {
 	struct kw_tune_report *r = t->report;
@@ -103,16 +85,6 @@ static void settle(struct tuner *t, struct point *p, const struct kw_outcome *o,
 	}
 }
 
-/* The default sees every perf case: it is what the user would get, and it names the case that the first rung times. */
-static void settle_default(struct tuner *t, const struct kw_verdict *v)
-{
-	double ns;
-
-	t->first_case = slowest_case(t->s->task, v, &ns);
-	if (t->points[0].fate == RIGHT && t->first_case >= 0)
-		t->points[0].ns = ns;
-}
-
 static enum kw_status note_better(struct tuner *t, const struct point *p, struct kw_error *err)
 {
 	t->since_better++;
@@ -126,29 +98,23 @@ static enum kw_status note_better(struct tuner *t, const struct point *p, struct
 
 static enum kw_status try_point(struct tuner *t, struct point *p, int rung, struct kw_error *err)
 {
-	bool first = p->fate == NOT_TRIED, is_default = p == t->points && rung == 0;
-	bool one_case = rung == 0 && !is_default && t->s->task->perf_count > 1;
+	bool first = p->fate == NOT_TRIED;
 	struct kw_judge_opts o;
 	struct kw_outcome outcome;
-	struct kw_verdict v;
 	enum kw_status status;
 
 	kw_search_judge_opts(t->s, KW_EFFORT_SCREEN, &o);
 	o.time_limit_ns = rungs[rung].time_ns;
-	o.only_case = one_case ? t->first_case : -1;
-	o.best_ns = one_case || t->s->task->perf_count == 1 ? t->best_ns : 0.0;
+	o.only_case = t->perf_case;
+	o.best_ns = t->best_ns;
 	t->c->tune_values = p->values;
-	kw_verdict_init(&v);
-	status = kw_search_evaluate(t->s, t->c, rungs[rung].label, &o, &v, &outcome, err);
+	status = kw_search_evaluate(t->s, t->c, rungs[rung].label, &o, NULL, &outcome, err);
 	if (status == KW_OK) {
 		t->report->tried += first;
 		p->rung = rung;
 		settle(t, p, &outcome, first);
-		if (is_default)
-			settle_default(t, &v);
 		status = note_better(t, p, err);
 	}
-	kw_verdict_release(&v);
 	return status;
 }
 
@@ -352,7 +318,7 @@ enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t
 			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err)
 {
 	struct tuner t = { .s = s, .c = c, .report = report, .limit_ns = limit_ns, .started_ns = kw_now_ns(),
-			   .first_case = -1 };
+			   .perf_case = kw_space_case(c, s->task, s->ports->hardware, s->opts->judge.large) };
 	enum kw_status status, ended;
 
 	*report = (struct kw_tune_report){ .candidate = c->name };

@@ -137,6 +137,39 @@ static void test_no_space(void)
 	world_release(&w);
 }
 
+/* A kernel for one perf case only is tuned on that one. */
+static void test_perf_case(void)
+{
+	static const char text[] = "name: two\ndims: { n: { min: 1, max: 4096 } }\n"
+				   "inputs:\n  x: { dtype: f32, shape: [n] }\noutputs:\n  y: { dtype: f32, shape: [n] }\n"
+				   "reference:\n  expr: |\n    y = x\n"
+				   "perf: [ { n: 1024 }, { n: 8 }, { n: 2048, large: true } ]\n";
+	static const struct {
+		const char *require;
+		bool large;
+		int want;
+	} rows[] = { { "n > 0", false, 0 }, { "n < 10", false, 1 }, { "n > 2000", false, -1 }, { "n > 2000", true, 2 },
+		     { "n < 0", true, -1 } };
+	struct kw_hardware hw = { 0 };
+	struct kw_error err = { 0 };
+	struct kw_arena a;
+	struct kw_task t;
+
+	kw_arena_init(&a, 1 << 20);
+	is_int(kw_task_parse_yaml(&t, "two.yaml", text, strlen(text), &err), KW_OK, "a task with three perf cases");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct kw_candidate c;
+		const char *source = kw_arena_printf(&a, "//@ kernel k args=(x, y, n:i64)\n//@ require %s\n",
+						     rows[i].require);
+
+		kw_candidate_from_text(&c, "k", "c", source, strlen(source), &t, &a, &err);
+		is_int(kw_space_case(&c, &t, &hw, rows[i].large), rows[i].want, "require %s%s", rows[i].require,
+		       rows[i].large ? ", large ones too" : "");
+	}
+	kw_task_release(&t);
+	kw_arena_release(&a);
+}
+
 int main(void)
 {
 	struct kw_error err = { 0 };
@@ -152,6 +185,7 @@ int main(void)
 	test_large();
 	test_rejected_default();
 	test_no_space();
+	test_perf_case();
 	test_known_winner();
 	kw_store_close(store);
 	kw_store_close(memory);
