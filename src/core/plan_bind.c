@@ -268,7 +268,7 @@ static enum kw_status check_strides(struct binder *b)
 				continue;
 			b->out->applicable = false;
 			b->out->why_not = kw_arena_printf(b->arena,
-							  "'%s' is not contiguous and its stride%d is "
+							  "%s is not contiguous and its stride%d is "
 							  "not passed", s.name, d);
 			if (!b->out->why_not)
 				return nomem(b);

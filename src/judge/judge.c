@@ -252,7 +252,7 @@ static void bind_result(struct stage *s)
 	s->footprint_bytes = need;
 	if (!s->plan.applicable) {
 		r->verdict = KW_V_NOT_APPLICABLE;
-		snprintf(r->why, sizeof r->why, "excluded by `%s`", s->plan.why_not ? s->plan.why_not : "require");
+		snprintf(r->why, sizeof r->why, "%s", s->plan.why_not ? s->plan.why_not : "excluded by its require lines");
 	} else if (need * (s->c->perf ? 2 : 1) > have) {
 		char a[32], b[32];
 

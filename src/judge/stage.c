@@ -296,15 +296,20 @@ static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const 
 	/* For f64 outputs the plain kernel works in f64: its error scales with the ratio of the two roundings. */
 	double plain = p->worst * (d->dtype == KW_F64 ? 0x1p-29 : 1);
 
-	/* With no expected value but zero there is nothing to cap by. */
+	bool degenerate = fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS;
+
+	/* Nothing to cap by where zero is all that is expected; and on constant data a norm divides pure rounding by the
+	 * square root of eps, so that an honest error may be a large share of a small output. */
 	kw_tolerance_derive(t, d->dtype, accumulator(s->w->t, d->dtype), kw_bound_reduction(s->bound, output), plain,
-			    rms > 0 ? rms : HUGE_VAL);
+			    rms > 0 && !degenerate ? rms : HUGE_VAL);
 	t->rel = s->w->t->tol_rel;
 	t->abs = s->w->t->tol_abs;
 	if (fill == KW_FILL_DECLARED)
 		s->declared_abs[output] = t->abs_part;
-	else if ((fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS) && t->abs_part < s->declared_abs[output])
+	else if (degenerate && t->abs_part < s->declared_abs[output])
 		t->abs_part = s->declared_abs[output]; /* differences that cancel here need not cancel in another order */
+	if (!t->exact && d->dtype != KW_F64 && t->abs_part < 0x1p-126)
+		t->abs_part = 0x1p-126; /* f32 arithmetic may flush below its smallest normal number */
 }
 
 enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)

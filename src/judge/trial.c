@@ -23,6 +23,20 @@ int kw_stage_timeout_ms(const struct stage *s)
 	return s->w->o.call_timeout_ms > 0 ? s->w->o.call_timeout_ms : 10000;
 }
 
+/* "it wrote to element 384 of y, which has elements 0 to 383" */
+static void element_text(const struct stage *s, int buffer, int64_t offset, const char *verb, char *text, size_t n)
+{
+	int64_t unit = buffer < s->tensors ? (int64_t)kw_dtype_bytes((enum kw_dtype)s->view[buffer].dtype) : 1;
+	int64_t index = offset >= 0 ? offset / unit : -((-offset + unit - 1) / unit);
+	int64_t count = (int64_t)s->spec[buffer].bytes / unit;
+
+	if (count > 0)
+		snprintf(text, n, "it %s element %lld of %s, which has elements 0 to %lld", verb, (long long)index,
+			 s->spec[buffer].name, (long long)count - 1);
+	else
+		snprintf(text, n, "it %s element %lld of %s, which is empty", verb, (long long)index, s->spec[buffer].name);
+}
+
 /* ---- faults of a call ------------------------------------------------------------------------- */
 
 static enum kw_subclass misaligned(const struct stage *s, char *text, size_t n)
@@ -44,16 +58,13 @@ static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_p
 
 	if (b && (r->signal == SIGSEGV || r->signal == SIGBUS)) {
 		size_t unit = r->buffer < s->tensors ? kw_dtype_bytes((enum kw_dtype)s->view[r->buffer].dtype) : 1;
-		int64_t index = r->offset_bytes >= 0 ? r->offset_bytes / (int64_t)unit
-						     : -((-r->offset_bytes + (int64_t)unit - 1) / (int64_t)unit);
-		int64_t count = (int64_t)(b->bytes / unit);
 
 		if (r->offset_bytes >= 0 && r->offset_bytes < (int64_t)b->bytes) {
-			snprintf(text, n, "it wrote to element %lld of input %s, which is read-only", (long long)index, b->name);
+			snprintf(text, n, "it wrote to element %lld of input %s, which is read-only",
+				 (long long)(r->offset_bytes / (int64_t)unit), b->name);
 			return b->read_only ? KW_S_INPUT_MODIFIED : KW_S_ILLEGAL_ACCESS;
 		}
-		snprintf(text, n, "it %s element %lld of %s, which has elements 0 to %lld", r->write ? "wrote" : "touched",
-			 (long long)index, b->name, (long long)count - 1);
+		element_text(s, r->buffer, r->offset_bytes, r->write ? "wrote to" : "touched", text, n);
 		return KW_S_OUT_OF_BOUNDS;
 	}
 	if (r->signal == SIGSEGV || r->signal == SIGBUS) {
@@ -182,8 +193,7 @@ static bool canaries(struct stage *s, int slot, enum kw_fill fill)
 
 		if (kw_session_canary_ok(s->session, slot, (int)b, &offset))
 			continue;
-		snprintf(text, sizeof text, "it wrote %lld bytes %s %s", (long long)(offset < 0 ? -offset : offset - (int64_t)s->spec[b].bytes),
-			 offset < 0 ? "before the start of" : "past the end of", s->spec[b].name);
+		element_text(s, (int)b, offset, "wrote to", text, sizeof text);
 		snprintf(evidence, sizeof evidence, "case: %s\ninputs: %s\nbuffer: %s of %zu bytes, byte offset %lld", s->c->label,
 			 kw_fill_name(fill), s->spec[b].name, s->spec[b].bytes, (long long)offset);
 		kw_fail_verdict(s->w, s->c->label, KW_S_OUT_OF_BOUNDS, text, evidence);

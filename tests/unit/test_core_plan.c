@@ -255,13 +255,13 @@ static void test_strides(void)
 	views[0].stride[0] = 9;
 	is_int(bind_at(NULL, 10, 7), KW_OK, "strides that are not passed");
 	ok(!bound.applicable, "must be contiguous");
-	is_str(bound.why_not, "'x' is not contiguous and its stride0 is not passed", "and it says so");
+	is_str(bound.why_not, "x is not contiguous and its stride0 is not passed", "and it says so");
 	parse("//@ kernel f args=(x, y, x.stride0:i64)\n");
 	bind_at(NULL, 10, 7);
 	ok(bound.applicable && bound.kernels[0].args[2].i == 9, "a stride that is passed may be any");
 	views[0].stride[1] = 2;
 	bind_at(NULL, 10, 7);
-	is_str(bound.why_not, "'x' is not contiguous and its stride1 is not passed", "but not the other one");
+	is_str(bound.why_not, "x is not contiguous and its stride1 is not passed", "but not the other one");
 	parse("//@ kernel f args=(x, y, x.stride0:i64, S:i64)\n//@ define S = x.stride1\n");
 	bind_at(NULL, 10, 7);
 	ok(bound.applicable && bound.kernels[0].args[3].i == 2, "a define counts as passing");
