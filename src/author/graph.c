@@ -330,6 +330,19 @@ static int64_t mask_of(const struct builder *b, const int *space, int n, const i
 	return mask;
 }
 
+/* Which atoms are whole axes of the tensor. */
+static void note_axes(const struct builder *b, struct kw_au_tensor *t, const int *axis, int rank)
+{
+	for (int k = 0; k < t->atom_count; k++)
+		t->axis[k] = -1;
+	for (int i = 0; i < rank; i++) {
+		int part[KW_AU_RANK], n = 0;
+
+		if (kw_au_axis_parts(&b->axes, axis[i], part, &n, KW_AU_RANK) && n == 1)
+			t->axis[find(t->atoms, t->atom_count, part[0])] = i;
+	}
+}
+
 static enum kw_status place_tensors(struct builder *b, const int *space, int n)
 {
 	struct kw_au_graph *g = b->g;
@@ -345,6 +358,7 @@ static enum kw_status place_tensors(struct builder *b, const int *space, int n)
 		t->atom_count = node_parts(b, axis, rank, t->atoms);
 		if (t->atom_count < 0 || mask_of(b, space, n, axis, rank) < 0)
 			return no(b, "operands span more than one index space");
+		note_axes(b, t, axis, rank);
 		for (int k = 0; k < t->atom_count; k++) {
 			t->atoms[k] = find(space, n, t->atoms[k]);
 			t->mask |= 1u << t->atoms[k];
@@ -470,9 +484,12 @@ static bool merge(struct kw_au_graph *g, int p)
 		int n = 0;
 
 		t->mask = drop_bit(t->mask, q);
-		for (int k = 0; k < t->atom_count; k++)
-			if (t->atoms[k] != q)
-				t->atoms[n++] = t->atoms[k] > q ? t->atoms[k] - 1 : t->atoms[k];
+		for (int k = 0; k < t->atom_count; k++) {
+			if (t->atoms[k] == q)
+				continue;
+			t->axis[n] = t->atoms[k] == p ? -1 : t->axis[k];
+			t->atoms[n++] = t->atoms[k] > q ? t->atoms[k] - 1 : t->atoms[k];
+		}
 		t->atom_count = n;
 	}
 	return g->atoms[p].size != NULL;
@@ -519,13 +536,18 @@ const char *kw_au_product(const struct kw_au_graph *g, const int *atoms, int cou
 	return s;
 }
 
-const char *kw_au_stride(const struct kw_au_graph *g, const struct kw_au_tensor *t, int atom)
+const char *kw_au_stride(struct kw_au_graph *g, const struct kw_au_tensor *t, int atom)
 {
 	int at = find(t->atoms, t->atom_count, atom);
 	const char *s = NULL;
 
 	if (at < 0)
 		return "0";
+	if (!t->output && !t->given && at < t->atom_count - 1 && t->axis[at] >= 0) {
+		g->tensors[t->index].strides |= 1u << t->axis[at];
+		s = kw_arena_printf(g->arena, "%s_stride%d", t->c_name, t->axis[at]);
+		return s ? s : "0";
+	}
 	for (int i = at + 1; i < t->atom_count; i++) {
 		const char *var = g->atoms[t->atoms[i]].var;
 

@@ -25,14 +25,16 @@ struct kw_au_atom {
 	int64_t probe;                    /* the size at the probe dims */
 	bool reduced;
 };
-/* A task tensor as the kernel sees it: contiguous, its atoms outermost first. */
+/* A task tensor as the kernel sees it: its atoms outermost first. Outputs are contiguous; an input whose axes are atoms may have any
+ * strides but for the last one. */
 struct kw_au_tensor {
 	bool output, used, given;
 	int index;                        /* among the task's inputs or outputs */
 	enum kw_dtype dtype;
 	const char *name, *c_name;        /* in the task; in the kernel (never a word of the pattern) */
 	int atoms[KW_AU_RANK], atom_count;
-	uint32_t mask;
+	int axis[KW_AU_RANK];             /* the tensor's axis that is just this atom; -1: merged or cut */
+	uint32_t mask, strides;           /* strides: axes whose stride the text uses, passed as arguments */
 };
 enum kw_au_form {
 	KW_AU_POINTWISE,                  /* nothing reduced */
@@ -81,8 +83,8 @@ const struct kw_node *kw_au_origin(const struct kw_au_graph *g, const struct kw_
 bool kw_au_is_dot(const struct kw_node *n);
 bool kw_au_is_reduce(const struct kw_node *n);              /* REDUCE or such a product */
 bool kw_au_is_argreduce(const struct kw_node *n);
-/* Elements from one index of the atom to the next, as C text; "0" when t does not vary over it. */
-const char *kw_au_stride(const struct kw_au_graph *g, const struct kw_au_tensor *t, int atom);
+/* Elements from one index of the atom to the next, as C text; "0" when t does not vary over it. Notes the strides that it names. */
+const char *kw_au_stride(struct kw_au_graph *g, const struct kw_au_tensor *t, int atom);
 const char *kw_au_product(const struct kw_au_graph *g, const int *atoms, int count);
 
 #endif

@@ -17,6 +17,14 @@ void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct k
 						      kw_dtype_info(t->dtype)->ctype, t->c_name));
 }
 
+void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t)
+{
+	for (int i = 0; i < KW_MAX_RANK; i++)
+		if (t->strides >> i & 1)
+			kw_au_arg(e, a, kw_au_printf(e, "%s.stride%d:i64", t->name, i),
+				  kw_au_printf(e, "int64_t %s_stride%d", t->c_name, i));
+}
+
 /* A workspace line, and the argument. */
 const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines, const char *name, enum kw_dtype d,
 			     const char *shape)
@@ -136,6 +144,8 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 	if (e->wants_segs)
 		add_atoms(e, &a, g->seg_atoms, g->seg_count, "segs");
 	kw_au_arg_size(e, &a, cols, "cols");
+	for (size_t i = 0; i < g->task->input_count; i++)
+		kw_au_arg_strides(e, &a, &g->tensors[i]);
 	if (e->uses_cores)
 		kw_au_arg(e, &a, "cores:i32", "int32_t cores");
 	for (int i = 0; i < e->red_count; i++)

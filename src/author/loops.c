@@ -99,6 +99,9 @@ static bool list_reds(struct kw_au_emit *e)
 		memcpy(&r.kind, &kind, sizeof(kind));
 		r.pass -= arg;
 		r.dtype = arg ? red_dtype(n->args[0]) : r.dtype;
+		/* The first mean of a row decides how exact x - mean is when the row is nearly constant. */
+		if (!strcmp(kw_au_op(n), "mean") && r.pass == 0 && r.dtype == KW_F32 && e->g->form == KW_AU_ROWS)
+			r.dtype = KW_F64;
 		if (kind < 0 || !add_red(e, r, arg ? "best" : strcmp(kw_au_op(n), "mean") ? kw_au_op(n) : "sum"))
 			return false;
 		if (!arg)
@@ -316,7 +319,8 @@ static const char *result(struct kw_au_emit *e, struct kw_au_red *r, const char 
 		s = strcmp(value, name) ? kw_au_printf(e, "const %s %s = %s;\n", type, name, value) : "";
 	} else {
 		name = kw_au_name(e, "row_mean");
-		s = kw_au_printf(e, "const %s %s = %s / (%s)%s;\n", type, name, value, type, count_text(e));
+		s = kw_au_printf(e, "const %s %s = (%s)(%s / (%s)%s);\n", kw_au_ctype(r->node->dtype), name,
+				 kw_au_ctype(r->node->dtype), value, type, count_text(e));
 	}
 	if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node))
 		e->var[r->node->id] = name;
@@ -394,10 +398,12 @@ static const char *prefetch_text(struct kw_au_emit *e, int pass)
 		return "";
 	for (size_t i = 0; i < g->task->input_count; i++) {
 		const struct kw_au_tensor *t = &g->tensors[i];
+		const char *row = kw_au_row_offset(e, t);
 
-		if (t->used && strcmp(kw_au_stride(g, t, g->row_atoms[0]), "cols") == 0)
-			s = kw_au_printf(e, "%sfor (int i = 0; i < n; i += %d)\n\t__builtin_prefetch(%s_row + cols + col + i, 0, 2);\n",
-					 s, 64 / (int)kw_dtype_bytes(t->dtype), t->c_name);
+		if (t->used && *row && (t->mask & e->col_mask) && strcmp(kw_au_stride(e->g, t, g->col_atom), "1") == 0)
+			s = kw_au_printf(e, "%sfor (int i = 0; i < n; i += %d)\n\t__builtin_prefetch(%s_row + %s + col + i, 0, 2);\n",
+					 s, 64 / (int)kw_dtype_bytes(t->dtype), t->c_name,
+					 kw_au_stride(e->g, t, g->row_atoms[0]));
 	}
 	return *s ? kw_au_printf(e, "#if PREFETCH\n%s#endif\n", s) : "";
 }

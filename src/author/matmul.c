@@ -178,6 +178,8 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 
 		if (i < e->g->task->input_count)
 			t->used = t->used || p->a->g->tensors[i].used || p->b->g->tensors[i].used;
+		if (i < e->g->task->input_count)
+			t->strides |= p->a->g->tensors[i].strides | p->b->g->tensors[i].strides;
 		kw_au_arg_tensor(e, &args, t);
 	}
 	for (size_t i = 0; i < e->g->task->param_count; i++)
@@ -190,6 +192,8 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 	kw_au_arg_size(e, &args, p->m, "m");
 	kw_au_arg_size(e, &args, p->n, "n");
 	kw_au_arg_size(e, &args, p->k, "k");
+	for (size_t i = 0; i < e->g->task->input_count; i++)
+		kw_au_arg_strides(e, &args, &e->g->tensors[i]);
 	kw_au_arg(e, &args, "cores:i32", "int32_t cores");
 	kw_fill_set(f, "plan", kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
 	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "void %s(%s)", kernel, args.c)));
