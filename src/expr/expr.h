@@ -137,7 +137,8 @@ void kw_eval_free(struct kw_eval *ev);
 enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, struct kw_error *err);
 /* Materialises what boxes of the whole output share (e.g. batch statistics); optional: kw_eval_box does it
  * on first use under a lock. `whole` false: only a few boxes will be asked, so do not materialise what is
- * only cheaper when everything is needed. */
+ * only cheaper when everything is needed. Not while another thread is in kw_eval_box of this evaluator, unless
+ * that call is the first use itself. */
 enum kw_status kw_eval_prepare(struct kw_eval *ev, bool whole, struct kw_error *err);
 /* The box start..start+count of an output, row-major, into out (product of count doubles). Thread-safe. */
 enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start, const int64_t *count,
@@ -151,7 +152,8 @@ void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements
  * lines are included. KW_NO when an operation has no emitter (err says which). */
 enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct kw_buf *out, struct kw_error *err);
 /* The C text of an elementwise subgraph as one scalar expression; leaves are printed by the callback (which
- * returns false for "descend"). Functions are those of the builder header (kw.h). */
+ * returns false for "descend"); inputs and params are always for the callback. Functions are those of the
+ * builder header (kw.h). KW_NO when an operation has no scalar form. */
 typedef bool (*kw_leaf_fn)(void *arg, const struct kw_node *n, struct kw_buf *out);
 enum kw_status kw_expr_emit_scalar_c(const struct kw_node *root, kw_leaf_fn leaf, void *arg, struct kw_buf *out,
 				     struct kw_error *err);
