@@ -21,6 +21,8 @@
  *    int or int64_t loop variable from 0: no unsigned wrap-around for the compiler to worry about.
  *  - float to int32_t conversion vectorises; to int64_t only with AVX-512. Loops that mix double and float
  *    run at half the width.
+ *  - With AVX-512 gcc keeps to 256 bits by itself; `flags -mprefer-vector-width=512` made the softmax 12% faster (Xeon,
+ *    8.0 for 9.1 ms). Worth a `tune` of its own pattern, not a habit.
  *  - `-ffast-math` is not needed for any of this; it loses NaN and Inf handling (the judge tests both) and
  *    flushes subnormals. */
 #ifndef KW_H
