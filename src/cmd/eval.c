@@ -50,15 +50,9 @@ static enum kw_status read_effort(const char *word, enum kw_judge_effort *out, s
 static enum kw_status print(const struct kw_cmd *cmd, const struct kw_op_eval *r, struct kw_error *err)
 {
 	struct kw_buf out;
-	json_t *j;
 
-	if (cmd->json) {
-		j = kw_verdict_to_json(&r->verdict);
-		if (j && (json_object_set_new(j, "name", json_string(r->name)) != 0 ||
-			  json_object_set_new(j, "verdict_id", json_integer(r->verdict_id)) != 0))
-			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-		return kw_print_json(j, err);
-	}
+	if (cmd->json)
+		return kw_print_json(kw_report_verdict_json(&r->verdict, r->name, r->verdict_id, r->record_sha), err);
 	kw_buf_init(&out, 16 << 20);
 	kw_report_verdict_text(&r->verdict, r->name, &out);
 	kw_buf_printf(&out, "  verdict %lld of %s\n", (long long)r->verdict_id, cmd->env.store_dir);

@@ -55,12 +55,17 @@ static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
 			   const struct kw_candidate *c, const char *effort, struct kw_op_eval *out,
 			   struct kw_error *err)
 {
+	struct kw_verdict_row row;
 	enum kw_status status = kw_store_task_put(s, t->task.sha256, t->task.name, t->task.text, err);
 
 	if (status == KW_OK)
 		status = kw_store_candidate_put(s, c, err);
 	if (status == KW_OK)
 		status = kw_store_verdict_put(s, 0, 0, effort, &out->verdict, &out->verdict_id, err);
+	if (status == KW_OK)
+		status = kw_store_verdict_get(s, out->verdict_id, &out->arena, &row, err);
+	if (status == KW_OK)
+		out->record_sha = row.sha;
 	return status;
 }
 

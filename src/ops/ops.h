@@ -68,6 +68,7 @@ struct kw_op_eval {
 	struct kw_verdict verdict;
 	const char *name;                 /* of the candidate */
 	int64_t verdict_id;
+	const char *record_sha;
 };
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o, struct kw_op_eval *out,
 			  struct kw_error *err);

@@ -52,6 +52,9 @@ enum kw_status kw_report_verdict_load(const struct kw_verdict_row *row, struct k
 /* Two runs of the same task side by side: case, times, ratio, or "no difference". */
 void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, struct kw_buf *out);
 json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b);
+/* The JSON of `eval` and of a run's best (design 14): a verdict with its name, its number, its record's hash and its
+ * findings (none yet: profilers will add them). */
+json_t *kw_report_verdict_json(const struct kw_verdict *v, const char *name, int64_t id, const char *record_sha);
 json_t *kw_report_run_json(const struct kw_run_row *r);  /* one row of `runs list` */
 
 #endif

@@ -111,15 +111,24 @@ static json_t *or_null(json_t *j)
 	return j ? json_incref(j) : json_null();
 }
 
+json_t *kw_report_verdict_json(const struct kw_verdict *v, const char *name, int64_t id, const char *record_sha)
+{
+	json_t *o = kw_verdict_to_json(v);
+
+	if (o && set(o, "name", text(name)) && set(o, "verdict_id", json_integer(id)) &&
+	    set(o, "record", text(record_sha)) && set(o, "findings", json_array()))
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 json_t *kw_report_json(const struct kw_report *r)
 {
+	const struct kw_verdict_row *b = &r->best_row;
 	json_t *o = kw_report_run_json(&r->run);
-	json_t *best = r->has_best ? kw_verdict_to_json(&r->best) : json_null();
+	json_t *best = r->has_best ? kw_report_verdict_json(&r->best, b->candidate_name, b->id, b->sha) : json_null();
 	bool good = o && best;
 
-	if (good && r->has_best)
-		good = set(best, "name", text(r->best_row.candidate_name)) &&
-		       set(best, "verdict_id", json_integer(r->best_row.id));
 	good = good && json_object_set(o, "best", best) == 0 && set(o, "rounds", rounds(r)) &&
 	       set(o, "counts", counts(r)) && set(o, "curve", curve(r)) &&
 	       set(o, "result", kw_result_list_to_json(&r->result)) &&
