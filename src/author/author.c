@@ -32,7 +32,8 @@ static const char *kernel_name(struct author *w, const char *pattern)
 	while (n && s[n - 1] == '_')
 		n--;
 	s[n] = '\0';
-	return kw_arena_printf(w->arena, "%s%s_%s", n && !isdigit((unsigned char)s[0]) ? "" : "k_", s, pattern);
+	return kw_arena_printf(w->arena, "%s%s_%s", n && !isdigit((unsigned char)s[0]) ? "" : "k_",
+			       s, pattern);
 }
 
 static const char *joined_why(struct author *w, const struct kw_pattern *p)
@@ -66,7 +67,8 @@ static void add_header(struct author *w, const struct kw_pattern *p, struct kw_b
 
 static enum kw_status refuse(struct author *w, const struct kw_pattern *p, const char *why)
 {
-	w->reasons[w->reason_count] = kw_arena_printf(w->arena, "%s: %s", p->name, why ? why : "does not fit");
+	w->reasons[w->reason_count] =
+		kw_arena_printf(w->arena, "%s: %s", p->name, why ? why : "does not fit");
 	if (!w->reasons[w->reason_count])
 		return kw_fail(w->err, KW_ERR_NOMEM, "", "no memory for the proposals");
 	w->reason_count++;
@@ -85,7 +87,8 @@ static enum kw_status propose(struct author *w, const struct kw_pattern *p, cons
 	add_header(w, p, &b);
 	st = kw_fill_pattern(p->path, p->text, p->len, f, &b, w->err);
 	if (st == KW_OK)
-		st = kw_candidate_from_text(&out->candidate, p->name, p->backend, b.ptr, b.len, w->task, w->arena, w->err);
+		st = kw_candidate_from_text(&out->candidate, p->name, p->backend, b.ptr, b.len,
+					    w->task, w->arena, w->err);
 	if (st == KW_ERR_INPUT)
 		kw_error_while(w->err, "reading what the pattern %s made of the task", p->name);
 	kw_buf_release(&b);
@@ -98,7 +101,8 @@ static enum kw_status propose(struct author *w, const struct kw_pattern *p, cons
 
 static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_graph *g)
 {
-	bool segments = kw_fill_has(p->text, p->len, "segment"), split = kw_fill_has(p->text, p->len, "combine");
+	bool segments = kw_fill_has(p->text, p->len, "segment"),
+	     split = kw_fill_has(p->text, p->len, "combine");
 
 	if (strcmp(p->family, "pointwise") == 0)
 		return g->form == KW_AU_POINTWISE ? NULL : "the task reduces";
@@ -115,7 +119,8 @@ static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_
 	return NULL;
 }
 
-static enum kw_status add_requires(struct kw_au_emit *e, const struct kw_pattern *p, struct kw_fill *f)
+static enum kw_status add_requires(struct kw_au_emit *e, const struct kw_pattern *p,
+				   struct kw_fill *f)
 {
 	const char *plan = "";
 
@@ -123,8 +128,9 @@ static enum kw_status add_requires(struct kw_au_emit *e, const struct kw_pattern
 		if (strcmp(f->slot[i].name, "plan") == 0) {
 			plan = f->slot[i].text;
 			for (size_t k = 0; k < p->when_count && plan; k++)
-				plan = kw_arena_printf(e->g->arena, "%s//@ require %s\n", plan,
-						       kw_au_substitute(e, kw_intexpr_text(p->when[k])));
+				plan = kw_arena_printf(
+					e->g->arena, "%s//@ require %s\n", plan,
+					kw_au_substitute(e, kw_intexpr_text(p->when[k])));
 			f->slot[i].text = plan;
 		}
 	return plan ? KW_OK : kw_fail(e->err, KW_ERR_NOMEM, "", "no memory to write the kernel");
@@ -145,7 +151,8 @@ static enum kw_status try_loops(struct author *w, const struct kw_pattern *p)
 		st = why ? KW_NO : KW_OK;
 	}
 	if (st == KW_OK) {
-		st = kw_au_emit_init(e, g, kw_fill_has(p->text, p->len, "combine"), (struct kw_str){ p->text, p->len }, w->err);
+		st = kw_au_emit_init(e, g, kw_fill_has(p->text, p->len, "combine"),
+				     (struct kw_str){ p->text, p->len }, w->err);
 		st = st == KW_OK ? kw_au_emit_loops(e, f) : st;
 		why = e->why;
 	}
@@ -179,7 +186,8 @@ static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 		return try_loops(w, p);
 	if (strcmp(p->family, "matmul") == 0)
 		return try_matmul(w, p);
-	return refuse(w, p, kw_arena_printf(w->arena, "the author cannot fill the family %s", p->family));
+	return refuse(w, p,
+		      kw_arena_printf(w->arena, "the author cannot fill the family %s", p->family));
 }
 
 /* Definitions may use composites that have definitions themselves. */
@@ -203,8 +211,9 @@ static enum kw_status lower_fully(struct author *w)
 	return KW_OK;
 }
 
-enum kw_status kw_author_propose(const struct kw_task *t, const struct kw_expr *x, const char *backend, struct kw_arena *a,
-				 struct kw_proposal **out, size_t *count, const char ***reasons, size_t *reason_count,
+enum kw_status kw_author_propose(const struct kw_task *t, const struct kw_expr *x,
+				 const char *backend, struct kw_arena *a, struct kw_proposal **out,
+				 size_t *count, const char ***reasons, size_t *reason_count,
 				 struct kw_error *err)
 {
 	struct author w = { .task = t, .expr = x, .arena = a, .err = err };
@@ -224,7 +233,8 @@ enum kw_status kw_author_propose(const struct kw_task *t, const struct kw_expr *
 	if (!w.out || !w.reasons)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the proposals");
 	if (!n) {
-		w.reasons[w.reason_count++] = kw_arena_printf(a, "there are no patterns for the backend %s", backend);
+		w.reasons[w.reason_count++] =
+			kw_arena_printf(a, "there are no patterns for the backend %s", backend);
 		st = w.reasons[0] ? KW_OK : KW_ERR_NOMEM;
 	}
 	for (size_t i = 0; i < n && st == KW_OK; i++)

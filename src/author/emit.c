@@ -63,8 +63,10 @@ bool kw_au_word_in(struct kw_str text, const char *word)
 	size_t n = strlen(word);
 
 	for (size_t i = 0; i + n <= text.len; i++) {
-		bool before = i == 0 || !(isalnum((unsigned char)text.ptr[i - 1]) || text.ptr[i - 1] == '_');
-		bool after = i + n == text.len || !(isalnum((unsigned char)text.ptr[i + n]) || text.ptr[i + n] == '_');
+		bool before = i == 0 ||
+			      !(isalnum((unsigned char)text.ptr[i - 1]) || text.ptr[i - 1] == '_');
+		bool after = i + n == text.len ||
+			     !(isalnum((unsigned char)text.ptr[i + n]) || text.ptr[i + n] == '_');
 
 		if (before && after && memcmp(text.ptr + i, word, n) == 0)
 			return true;
@@ -87,14 +89,17 @@ static bool word_in_code(struct kw_str text, const char *word)
 static const char *own_name(struct kw_au_emit *e, const char *name, struct kw_str pattern)
 {
 	static const char *const words[] = {
-		"auto",	  "break",    "case",	  "char",   "const",	"continue", "default",	"do",	 "double",
-		"else",	  "enum",     "extern",	  "float",  "for",	"goto",	    "if",	"inline", "int",
-		"long",	  "register", "restrict", "return", "short",	"signed",   "sizeof",	"static", "struct",
-		"switch", "typedef",  "union",	  "unsigned", "void",	"volatile", "while",	"rows",	 "cols",
-		"segs",	  "row",      "seg",	  "col",    "i",	"n",	    "w",	"cores", "main",
-		"exp",	  "log",      "pow",	  "sin",    "cos",	"tan",	    "tanh",	"erf",	 "sqrt",
-		"memcpy", "memset",   "fabs",	  "floor",  "ceil",	"trunc",    "unix",	"linux", "best",
-		"block",  "blocks",   "first",	  "end",    "task",	"strips",   "asm",	"typeof"
+		"auto",	   "break",  "case",	 "char",   "const",    "continue", "default",
+		"do",	   "double", "else",	 "enum",   "extern",   "float",	   "for",
+		"goto",	   "if",     "inline",	 "int",	   "long",     "register", "restrict",
+		"return",  "short",  "signed",	 "sizeof", "static",   "struct",   "switch",
+		"typedef", "union",  "unsigned", "void",   "volatile", "while",	   "rows",
+		"cols",	   "segs",   "row",	 "seg",	   "col",      "i",	   "n",
+		"w",	   "cores",  "main",	 "exp",	   "log",      "pow",	   "sin",
+		"cos",	   "tan",    "tanh",	 "erf",	   "sqrt",     "memcpy",   "memset",
+		"fabs",	   "floor",  "ceil",	 "trunc",  "unix",     "linux",	   "best",
+		"block",   "blocks", "first",	 "end",	   "task",     "strips",   "asm",
+		"typeof"
 	};
 	char c[64];
 	size_t k = 0;
@@ -106,13 +111,13 @@ static const char *own_name(struct kw_au_emit *e, const char *name, struct kw_st
 	clash = strlen(c) > 1 ? word_in_code(pattern, c) : strchr("cijkmnprw", c[0]) != NULL;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		clash = clash || strcmp(c, words[i]) == 0;
-	clash = clash || isdigit((unsigned char)c[0]) || strncmp(c, "kw_", 3) == 0 || strncmp(c, "KW_", 3) == 0 ||
-		c[0] == '_';
+	clash = clash || isdigit((unsigned char)c[0]) || strncmp(c, "kw_", 3) == 0 ||
+		strncmp(c, "KW_", 3) == 0 || c[0] == '_';
 	return kw_au_name(e, kw_au_printf(e, clash ? "t_%s" : "%s", c));
 }
 
-enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split, struct kw_str reserved,
-			       struct kw_error *err)
+enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split,
+			       struct kw_str reserved, struct kw_error *err)
 {
 	size_t n = g->expr->node_count + 1;
 
@@ -126,7 +131,8 @@ enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool
 	e->total_name = kw_arena_calloc(g->arena, n, sizeof(*e->total_name));
 	e->uses_cores = kw_au_word_in(reserved, "num_threads");
 	e->wants_segs = kw_au_word_in(reserved, "segs");
-	if (!e->total_name || !e->var || !e->named || !e->cone || !e->uses || !e->param_name || !e->param_used)
+	if (!e->total_name || !e->var || !e->named || !e->cone || !e->uses || !e->param_name ||
+	    !e->param_used)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to write the kernel");
 	e->col_mask = g->col_atom >= 0 ? 1u << g->col_atom : 0;
 	for (int i = 0; i < g->seg_count; i++)
@@ -156,8 +162,8 @@ enum kw_au_level kw_au_level(const struct kw_au_emit *e, const struct kw_node *n
 /* ---- access to tensors ---- */
 
 /* "row_i1 * cols + seg * rows" over the given atoms; "" when t varies over none of them. */
-static const char *offset(struct kw_au_emit *e, const struct kw_au_tensor *t, const int *atoms, int count,
-			  const char *single, const char *many)
+static const char *offset(struct kw_au_emit *e, const struct kw_au_tensor *t, const int *atoms,
+			  int count, const char *single, const char *many)
 {
 	const char *s = "";
 
@@ -167,7 +173,8 @@ static const char *offset(struct kw_au_emit *e, const struct kw_au_tensor *t, co
 		if (strcmp(stride, "0") == 0)
 			continue;
 		index = count == 1 ? single : kw_au_printf(e, "%s%d", many, i);
-		index = strcmp(stride, "1") == 0 ? index : kw_au_printf(e, "%s * %s", index, stride);
+		index = strcmp(stride, "1") == 0 ? index
+						 : kw_au_printf(e, "%s * %s", index, stride);
 		s = *s ? kw_au_printf(e, "%s + %s", s, index) : index;
 	}
 	return s;
@@ -188,9 +195,11 @@ static const char *flat_element(struct kw_au_emit *e, const struct kw_au_tensor 
 	const char *s = "";
 
 	for (int i = 0; i < t->atom_count; i++) {
-		const char *stride = kw_au_stride(e->g, t, t->atoms[i]), *index = e->index[t->atoms[i]];
+		const char *stride = kw_au_stride(e->g, t, t->atoms[i]),
+			   *index = e->index[t->atoms[i]];
 
-		index = strcmp(stride, "1") == 0 ? index : kw_au_printf(e, "%s * %s", index, stride);
+		index = strcmp(stride, "1") == 0 ? index
+						 : kw_au_printf(e, "%s * %s", index, stride);
 		s = *s ? kw_au_printf(e, "%s + %s", s, index) : index;
 	}
 	return kw_au_printf(e, "%s[%s]", t->c_name, *s ? s : "0");
@@ -224,8 +233,9 @@ static const char *load(struct kw_au_emit *e, const struct kw_node *input)
 	const struct kw_au_tensor *t = &e->g->tensors[input->index];
 	const char *at = kw_au_element(e, t);
 
-	return kw_dtype_is_float(t->dtype) && t->dtype != KW_F64 && t->dtype != KW_F32 ? kw_au_printf(e, "KW_F32(%s)", at)
-										   : at;
+	return kw_dtype_is_float(t->dtype) && t->dtype != KW_F64 && t->dtype != KW_F32
+		       ? kw_au_printf(e, "KW_F32(%s)", at)
+		       : at;
 }
 
 /* The position along the atom that an arange varies over. */
@@ -239,10 +249,12 @@ static const char *position(struct kw_au_emit *e, const struct kw_node *n)
 		at = "(int32_t)(col + i)";
 	for (int i = 0; i < g->row_count; i++)
 		if (mask == 1u << g->row_atoms[i])
-			at = g->row_count == 1 ? "(int32_t)row" : kw_au_printf(e, "(int32_t)row_i%d", i);
+			at = g->row_count == 1 ? "(int32_t)row"
+					       : kw_au_printf(e, "(int32_t)row_i%d", i);
 	for (int i = 0; i < g->seg_count; i++)
 		if (mask == 1u << g->seg_atoms[i])
-			at = g->seg_count == 1 ? "(int32_t)seg" : kw_au_printf(e, "(int32_t)seg_i%d", i);
+			at = g->seg_count == 1 ? "(int32_t)seg"
+					       : kw_au_printf(e, "(int32_t)seg_i%d", i);
 	if (!at) {
 		e->why = "an arange that varies over more than one loop";
 		e->failed = true;
@@ -261,7 +273,9 @@ static const char *picked(struct kw_au_emit *e, const struct kw_node *n)
 		e->failed = true;
 	}
 	at = kw_au_printf(e, "%s_row[(int64_t)(%s)]", t->c_name, index);
-	return kw_dtype_is_float(t->dtype) && kw_dtype_bytes(t->dtype) < 4 ? kw_au_printf(e, "KW_F32(%s)", at) : at;
+	return kw_dtype_is_float(t->dtype) && kw_dtype_bytes(t->dtype) < 4
+		       ? kw_au_printf(e, "KW_F32(%s)", at)
+		       : at;
 }
 
 static bool is_arange(const struct kw_node *n)
@@ -292,25 +306,36 @@ struct print {
 static const char *leaf_text(struct kw_au_emit *e, const struct kw_node *n)
 {
 	if (e->var[n->id])
-		return kw_au_level(e, n) == KW_AU_VECTOR ? kw_au_printf(e, "%s[i]", e->var[n->id]) : e->var[n->id];
+		return kw_au_level(e, n) == KW_AU_VECTOR ? kw_au_printf(e, "%s[i]", e->var[n->id])
+							 : e->var[n->id];
 	switch (n->kind) {
-	case KW_NODE_INPUT: return load(e, n);
-	case KW_NODE_PARAM: e->param_used[n->index] = true; return e->param_name[n->index];
-	case KW_NODE_DIM: return kw_au_printf(e, "(%s)%s", kw_au_ctype(n->dtype), dim_argument(e, n));
-	case KW_NODE_GATHER: return picked(e, n);
+	case KW_NODE_INPUT:
+		return load(e, n);
+	case KW_NODE_PARAM:
+		e->param_used[n->index] = true;
+		return e->param_name[n->index];
+	case KW_NODE_DIM:
+		return kw_au_printf(e, "(%s)%s", kw_au_ctype(n->dtype), dim_argument(e, n));
+	case KW_NODE_GATHER:
+		return picked(e, n);
 	case KW_NODE_MOVE:
 	case KW_NODE_REDUCE:
-		return e->g->nodes[n->id].same ? kw_au_printf(e, "(%s)", kw_au_expression(e, n->args[0])) : NULL;
+		return e->g->nodes[n->id].same
+			       ? kw_au_printf(e, "(%s)", kw_au_expression(e, n->args[0]))
+			       : NULL;
 	case KW_NODE_ELEMENTWISE:
 		return is_arange(n) ? kw_au_printf(e, "(%s)", position(e, n)) : NULL;
-	default: return NULL;
+	default:
+		return NULL;
 	}
 }
 
 static bool leaf(void *arg, const struct kw_node *n, struct kw_buf *out)
 {
 	const struct print *p = arg;
-	const char *text = n == p->root && !is_arange(n) && n->kind == KW_NODE_ELEMENTWISE ? NULL : leaf_text(p->e, n);
+	const char *text = n == p->root && !is_arange(n) && n->kind == KW_NODE_ELEMENTWISE
+				   ? NULL
+				   : leaf_text(p->e, n);
 
 	if (!text)
 		return false;
@@ -376,7 +401,8 @@ static bool trivial(const struct kw_au_emit *e, const struct kw_node *n)
 	       (e->g->nodes[n->id].same && trivial(e, n->args[0]));
 }
 
-/* Walks from n through values of the level, counting uses; what lies on outer levels is marked `named`. */
+/* Walks from n through values of the level, counting uses; what lies on outer levels is marked
+ * `named`. */
 void kw_au_cone(struct kw_au_emit *e, const struct kw_node *n, enum kw_au_level level)
 {
 	if (kw_au_level(e, n) != level) {
@@ -412,7 +438,7 @@ static const char *wish(struct kw_au_emit *e, const struct kw_node *n, const cha
 	const char *s = n->kind == KW_NODE_INPUT ? e->g->tensors[n->index].c_name : kw_au_op(n);
 	static const struct {
 		const char *op, *say;
-	} words[] = { { "subtract", "diff" }, { "add", "sum" },	      { "multiply", "product" },
+	} words[] = { { "subtract", "diff" },	{ "add", "sum" },	{ "multiply", "product" },
 		      { "divide", "quotient" }, { "square", "square" }, { "negative", "minus" },
 		      { "rsqrt", "inv_root" },	{ "sqrt", "root" } };
 
@@ -424,7 +450,8 @@ static const char *wish(struct kw_au_emit *e, const struct kw_node *n, const cha
 	return shape_name(e, fmt, s);
 }
 
-/* Emits `const T name = ...;` for every value of the cone that is used more than once (or is kept). */
+/* Emits `const T name = ...;` for every value of the cone that is used more than once (or is kept).
+ */
 const char *kw_au_section(struct kw_au_emit *e, int pass)
 {
 	const struct kw_expr *x = e->g->expr;
@@ -473,14 +500,17 @@ void kw_au_forget(struct kw_au_emit *e, int pass)
 	}
 	for (int k = 0; k < e->cached_count; k++)
 		if (e->cached_pass[k] <= pass)
-			e->var[e->cached[k]->id] = kw_au_printf(e, "%s[col + i]", e->cached_name[k]);
+			e->var[e->cached[k]->id] =
+				kw_au_printf(e, "%s[col + i]", e->cached_name[k]);
 }
 
 /* Variables of the levels outside the inner loop: every `named` value of that level and stage. */
 const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 {
-	static const char *const shape[] = { [KW_AU_ROW] = "row_%s", [KW_AU_VECTOR] = "col_%s",
-					     [KW_AU_SEGMENT] = "seg_%s", [KW_AU_TOTAL] = "all_%s" };
+	static const char *const shape[] = { [KW_AU_ROW] = "row_%s",
+					     [KW_AU_VECTOR] = "col_%s",
+					     [KW_AU_SEGMENT] = "seg_%s",
+					     [KW_AU_TOTAL] = "all_%s" };
 	const struct kw_expr *x = e->g->expr;
 	const char *s = "";
 
@@ -489,16 +519,19 @@ const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 		const char *text, *name;
 
 		if (!e->named[n->id] || e->var[n->id] || kw_au_level(e, n) != level ||
-		    (stage >= 0 && e->g->nodes[n->id].stage != stage) || kw_au_is_reduce(n) || trivial(e, n) ||
-		    (is_leaf(n) && n->kind != KW_NODE_INPUT))
+		    (stage >= 0 && e->g->nodes[n->id].stage != stage) || kw_au_is_reduce(n) ||
+		    trivial(e, n) || (is_leaf(n) && n->kind != KW_NODE_INPUT))
 			continue;
 		text = kw_au_bare(e, kw_au_expression(e, n));
 		name = kw_au_name(e, wish(e, n, shape[level]));
 		if (level == KW_AU_VECTOR)
-			s = kw_au_printf(e, "%s%s %s[STRIP];\n\nfor (int i = 0; i < n; i++)\n\t%s[i] = %s;\n", s,
-					 kw_au_ctype(n->dtype), name, name, text);
+			s = kw_au_printf(
+				e,
+				"%s%s %s[STRIP];\n\nfor (int i = 0; i < n; i++)\n\t%s[i] = %s;\n",
+				s, kw_au_ctype(n->dtype), name, name, text);
 		else
-			s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name, text);
+			s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name,
+					 text);
 		e->var[n->id] = name;
 	}
 	return s;
@@ -517,7 +550,8 @@ void kw_au_close_named(struct kw_au_emit *e)
 		for (int k = 0; k < n->arg_count && !kw_au_is_reduce(n); k++) {
 			const struct kw_node *arg = kw_au_origin(e->g, n->args[k]);
 
-			if (arg->use_count > 1 && !trivial(e, arg) && kw_au_level(e, arg) != KW_AU_ELEMENT)
+			if (arg->use_count > 1 && !trivial(e, arg) &&
+			    kw_au_level(e, arg) != KW_AU_ELEMENT)
 				e->named[arg->id] = true;
 		}
 	}

@@ -17,48 +17,57 @@
 
 enum kw_au_level { KW_AU_ROW, KW_AU_VECTOR, KW_AU_SEGMENT, KW_AU_ELEMENT, KW_AU_TOTAL };
 
-#define KW_AU_MAX_REDS 16
+#define KW_AU_MAX_REDS	 16
 #define KW_AU_MAX_CACHED 2
 /* One reduction as the kernel does it; an argmax is two of them. */
 struct kw_au_red {
 	const struct kw_node *node;
-	enum { KW_AU_SUM, KW_AU_PROD, KW_AU_MAX, KW_AU_MIN, KW_AU_ANY, KW_AU_ALL, KW_AU_INDEX } kind;
+	enum {
+		KW_AU_SUM,
+		KW_AU_PROD,
+		KW_AU_MAX,
+		KW_AU_MIN,
+		KW_AU_ANY,
+		KW_AU_ALL,
+		KW_AU_INDEX
+	} kind;
 	int pass;
-	const char *name;                 /* of its result */
-	enum kw_dtype dtype;              /* of lanes and result: f32 f64 i32 i64 */
-	const char *best;                 /* INDEX: the variable that holds the extreme value */
+	const char *name;    /* of its result */
+	enum kw_dtype dtype; /* of lanes and result: f32 f64 i32 i64 */
+	const char *best;    /* INDEX: the variable that holds the extreme value */
 };
 struct kw_au_emit {
 	struct kw_au_graph *g;
-	bool flat;                        /* every value is an ELEMENT; index[] says where the loops stand */
+	bool flat; /* every value is an ELEMENT; index[] says where the loops stand */
 	const char *index[KW_AU_ATOMS];
-	bool split;                       /* the row_split pattern: partial results a block */
+	bool split; /* the row_split pattern: partial results a block */
 	uint32_t col_mask, seg_mask;
-	const char **var;                 /* by node id: the variable that holds it; NULL: none (yet) */
-	bool *named, *cone;               /* by node id */
+	const char **var;   /* by node id: the variable that holds it; NULL: none (yet) */
+	bool *named, *cone; /* by node id */
 	int *uses;
 	struct kw_au_red red[KW_AU_MAX_REDS];
 	int red_count;
 	const struct kw_node *cached[KW_AU_MAX_CACHED];
 	const char *cached_name[KW_AU_MAX_CACHED];
 	int cached_pass[KW_AU_MAX_CACHED], cached_count;
-	const char **param_name;          /* the kernel's names of the task's params */
+	const char **param_name; /* the kernel's names of the task's params */
 	bool *param_used;
-	const struct kw_node *dim[16];    /* DIM nodes that became arguments dim0, dim1, … */
+	const struct kw_node *dim[16]; /* DIM nodes that became arguments dim0, dim1, … */
 	int dim_count;
-	const char *names[256];           /* taken */
+	const char *names[256]; /* taken */
 	int name_count;
-	const char **total_name;          /* by node id: of reductions over all rows */
-	bool uses_cores, wants_segs;      /* the pattern's signature has them */
-	const char *text;                 /* of all slots: which sizes does it use? */
-	bool failed;                      /* out of memory, or no emitter: why says */
+	const char **total_name;     /* by node id: of reductions over all rows */
+	bool uses_cores, wants_segs; /* the pattern's signature has them */
+	const char *text;	     /* of all slots: which sizes does it use? */
+	bool failed;		     /* out of memory, or no emitter: why says */
 	const char *why;
 	struct kw_error *err;
 };
 /* reserved: the pattern's text, whose words no variable may take. */
-enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split, struct kw_str reserved,
-			       struct kw_error *err);
-/* Every slot of the pattern but `plan` and `signature`. KW_NO with e->why when something does not fit. */
+enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split,
+			       struct kw_str reserved, struct kw_error *err);
+/* Every slot of the pattern but `plan` and `signature`. KW_NO with e->why when something does not
+ * fit. */
 enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f);
 /* The kernel, workspace and require lines, and the C signature; after kw_au_emit_loops. */
 enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, struct kw_fill *f);
@@ -66,7 +75,7 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 /* `rows`, `segs` and `cols` of a pattern's `when` line in the task's own dims. */
 const char *kw_au_substitute(struct kw_au_emit *e, const char *when);
 /* For other forms (matmul): one expression with leaves printed by fn. */
-const char *kw_au_ctype(enum kw_dtype computed);            /* "float" for every 32 bit or smaller float */
+const char *kw_au_ctype(enum kw_dtype computed); /* "float" for every 32 bit or smaller float */
 const char *kw_au_name(struct kw_au_emit *e, const char *wish); /* a free name, now taken */
 
 #endif

@@ -5,7 +5,8 @@
 #include "author/emit.h"
 
 /* Never NULL; sets e->failed when memory is out. */
-const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 enum kw_au_level kw_au_level(const struct kw_au_emit *e, const struct kw_node *n);
 const char *kw_au_row_offset(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_seg_offset(struct kw_au_emit *e, const struct kw_au_tensor *t);
@@ -14,7 +15,8 @@ const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n);
 const char *kw_au_bare(struct kw_au_emit *e, const char *text);
 void kw_au_cone(struct kw_au_emit *e, const struct kw_node *n, enum kw_au_level level);
 void kw_au_cone_reset(struct kw_au_emit *e);
-const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to, const char *value);
+const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to,
+			const char *value);
 const char *kw_au_wrap(struct kw_au_emit *e, const char *text);
 /* ", "-separated lists of a kernel line and of a C signature. */
 struct kw_au_args {
@@ -25,8 +27,8 @@ void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct k
 void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t);
 void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size, const char *name);
 void kw_au_arg_scalars(struct kw_au_emit *e, struct kw_au_args *a);
-const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines, const char *name,
-				enum kw_dtype d, const char *shape);
+const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines,
+				const char *name, enum kw_dtype d, const char *shape);
 const char *kw_au_section(struct kw_au_emit *e, int pass);
 void kw_au_forget(struct kw_au_emit *e, int pass);
 void kw_au_forget_segment_names(struct kw_au_emit *e);

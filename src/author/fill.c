@@ -110,11 +110,11 @@ static bool list_name(struct kw_str *name)
 	return true;
 }
 
-static enum kw_status walk(const struct lines *l, size_t from, size_t to, const struct kw_fill *f, struct kw_buf *out,
-			   struct kw_error *err);
+static enum kw_status walk(const struct lines *l, size_t from, size_t to, const struct kw_fill *f,
+			   struct kw_buf *out, struct kw_error *err);
 
-static enum kw_status repeat(const struct lines *l, size_t from, size_t to, const struct kw_fill *f, struct kw_str name,
-			     struct kw_buf *out, struct kw_error *err)
+static enum kw_status repeat(const struct lines *l, size_t from, size_t to, const struct kw_fill *f,
+			     struct kw_str name, struct kw_buf *out, struct kw_error *err)
 {
 	for (int i = 0; i < f->list_count; i++) {
 		if (!kw_str_eqz(name, f->list[i].name))
@@ -129,7 +129,8 @@ static enum kw_status repeat(const struct lines *l, size_t from, size_t to, cons
 	return KW_OK;
 }
 
-static enum kw_status bad_marker(const struct lines *l, size_t at, const char *text, struct kw_error *err)
+static enum kw_status bad_marker(const struct lines *l, size_t at, const char *text,
+				 struct kw_error *err)
 {
 	char where[512];
 
@@ -137,8 +138,8 @@ static enum kw_status bad_marker(const struct lines *l, size_t at, const char *t
 	return kw_fail(err, KW_ERR_INPUT, where, "%s", text);
 }
 
-static enum kw_status walk(const struct lines *l, size_t from, size_t to, const struct kw_fill *f, struct kw_buf *out,
-			   struct kw_error *err)
+static enum kw_status walk(const struct lines *l, size_t from, size_t to, const struct kw_fill *f,
+			   struct kw_buf *out, struct kw_error *err)
 {
 	for (size_t i = from; i < to; i++) {
 		struct kw_str name;
@@ -189,8 +190,8 @@ static void tidy(struct kw_buf *b)
 		b->ptr[n] = '\0';
 }
 
-enum kw_status kw_fill_pattern(const char *file, const char *text, size_t len, const struct kw_fill *f, struct kw_buf *out,
-			       struct kw_error *err)
+enum kw_status kw_fill_pattern(const char *file, const char *text, size_t len,
+			       const struct kw_fill *f, struct kw_buf *out, struct kw_error *err)
 {
 	struct kw_str rest = { text, len }, line;
 	struct lines l = { .file = file };
@@ -211,7 +212,8 @@ enum kw_status kw_fill_pattern(const char *file, const char *text, size_t len, c
 	st = walk(&l, 0, l.count, f, out, err);
 	kw_arena_release(&a);
 	if (st == KW_OK && out->full)
-		return kw_fail(err, KW_ERR_LIMIT, file, "the filled pattern is over %zu bytes", out->max_bytes);
+		return kw_fail(err, KW_ERR_LIMIT, file, "the filled pattern is over %zu bytes",
+			       out->max_bytes);
 	tidy(out);
 	return st;
 }

@@ -8,9 +8,9 @@ struct builder {
 	struct kw_au_graph *g;
 	struct kw_arena *a;
 	struct kw_au_axes axes;
-	int (*node_axis)[KW_MAX_RANK];    /* axis variable of every node's axis; -1: size 1 */
+	int (*node_axis)[KW_MAX_RANK]; /* axis variable of every node's axis; -1: size 1 */
 	int (*tensor_axis)[KW_MAX_RANK];
-	struct kw_intenv env;             /* probe dims */
+	struct kw_intenv env; /* probe dims */
 	const char *why;
 };
 
@@ -33,8 +33,8 @@ bool kw_au_is_argreduce(const struct kw_node *n)
 
 bool kw_au_is_dot(const struct kw_node *n)
 {
-	return n->kind == KW_NODE_CONTRACT && strcmp(kw_au_op(n), "matmul") == 0 && n->arg_count == 2 &&
-	       (n->args[0]->rank == 1 || n->args[1]->rank == 1);
+	return n->kind == KW_NODE_CONTRACT && strcmp(kw_au_op(n), "matmul") == 0 &&
+	       n->arg_count == 2 && (n->args[0]->rank == 1 || n->args[1]->rank == 1);
 }
 
 bool kw_au_is_reduce(const struct kw_node *n)
@@ -48,10 +48,12 @@ static enum kw_status no(struct builder *b, const char *why)
 	return why ? KW_NO : KW_ERR_NOMEM;
 }
 
-/* Dims get different primes (times what they must be multiples of), so that equal sizes mean equal axes. */
+/* Dims get different primes (times what they must be multiples of), so that equal sizes mean equal
+ * axes. */
 static enum kw_status probe_dims(struct builder *b, const struct kw_task *t)
 {
-	static const int primes[] = { 101, 67, 131, 53, 89, 71, 109, 61, 97, 59, 113, 73, 103, 79, 107, 83 };
+	static const int primes[] = { 101, 67, 131, 53, 89,  71, 109, 61,
+				      97,  59, 113, 73, 103, 79, 107, 83 };
 	struct kw_intenv_var *v = kw_arena_calloc(b->a, t->dim_count + 1, sizeof(*v));
 
 	if (!v)
@@ -72,7 +74,8 @@ static bool is_one(const struct kw_sym *s)
 	return s->expr && strcmp(kw_intexpr_text(s->expr), "1") == 0;
 }
 
-static enum kw_status new_axis(struct builder *b, const struct kw_sym *s, int *out, struct kw_error *err)
+static enum kw_status new_axis(struct builder *b, const struct kw_sym *s, int *out,
+			       struct kw_error *err)
 {
 	int64_t n;
 	enum kw_status st;
@@ -112,7 +115,8 @@ static enum kw_status visit_broadcast(struct builder *b, const struct kw_node *n
 		const struct kw_node *arg = n->args[k];
 
 		for (int i = 0; i < arg->rank; i++) {
-			int theirs = b->node_axis[arg->id][i], *own = &mine[n->rank - arg->rank + i];
+			int theirs = b->node_axis[arg->id][i],
+			    *own = &mine[n->rank - arg->rank + i];
 
 			if (theirs < 0)
 				continue;
@@ -151,7 +155,8 @@ static enum kw_status visit_dot(struct builder *b, const struct kw_node *n)
 	int *p = &b->node_axis[big->id][axis], *q = &b->node_axis[vec->id][0];
 
 	if (!kw_au_is_dot(n))
-		return no(b, kw_arena_printf(b->a, "%s is neither elementwise nor a reduction", kw_au_op(n)));
+		return no(b, kw_arena_printf(b->a, "%s is neither elementwise nor a reduction",
+					     kw_au_op(n)));
 	if (*p >= 0 && *q >= 0 && !kw_au_axes_join(&b->axes, p, 1, q, 1))
 		return no(b, "axes of operands do not line up");
 	for (int i = 0; i < big->rank; i++)
@@ -182,7 +187,8 @@ static bool named(const char *op, const char *const *names)
 
 static enum kw_status visit_move(struct builder *b, const struct kw_node *n, struct kw_error *err)
 {
-	static const char *const reshapes[] = { "reshape", "flatten", "squeeze", "expand_dims", "_channel", NULL };
+	static const char *const reshapes[] = { "reshape",     "flatten",  "squeeze",
+						"expand_dims", "_channel", NULL };
 	static const char *const permutes[] = { "transpose", "swapaxes", NULL };
 	static const char *const widens[] = { "broadcast_to", NULL };
 	const struct kw_node *arg = n->args[0];
@@ -197,7 +203,9 @@ static enum kw_status visit_move(struct builder *b, const struct kw_node *n, str
 	if (named(kw_au_op(n), widens))
 		visit_broadcast(b, n);
 	else if (!named(kw_au_op(n), reshapes))
-		return no(b, kw_arena_printf(b->a, "%s moves elements in a way that patterns do not follow", kw_au_op(n)));
+		return no(b, kw_arena_printf(
+				     b->a, "%s moves elements in a way that patterns do not follow",
+				     kw_au_op(n)));
 	for (int i = 0; i < n->rank; i++) {
 		enum kw_status st = mine[i] < 0 ? new_axis(b, &n->shape[i], &mine[i], err) : KW_OK;
 
@@ -206,8 +214,9 @@ static enum kw_status visit_move(struct builder *b, const struct kw_node *n, str
 	}
 	if (named(kw_au_op(n), widens))
 		return KW_OK;
-	return kw_au_axes_join(&b->axes, from, arg->rank, mine, n->rank) ? KW_OK
-									  : no(b, "a reshape cuts across its axes");
+	return kw_au_axes_join(&b->axes, from, arg->rank, mine, n->rank)
+		       ? KW_OK
+		       : no(b, "a reshape cuts across its axes");
 }
 
 /* x[..., index, ...]: one element of an input along one axis, the index having size 1 there. */
@@ -216,15 +225,19 @@ static enum kw_status visit_gather(struct builder *b, const struct kw_node *n)
 	const struct kw_node *x = n->args[0], *index = n->arg_count > 1 ? n->args[1] : NULL;
 	int *mine = b->node_axis[n->id];
 
-	if (strcmp(kw_au_op(n), "gather") || x->kind != KW_NODE_INPUT || !index || index->rank != x->rank || !n->axis_count)
-		return no(b, kw_arena_printf(b->a, "%s is not a pick of one element a row of an input", kw_au_op(n)));
+	if (strcmp(kw_au_op(n), "gather") || x->kind != KW_NODE_INPUT || !index ||
+	    index->rank != x->rank || !n->axis_count)
+		return no(b,
+			  kw_arena_printf(b->a, "%s is not a pick of one element a row of an input",
+					  kw_au_op(n)));
 	for (int i = 0; i < n->rank; i++) {
 		int theirs = b->node_axis[x->id][i];
 
 		mine[i] = b->node_axis[index->id][i];
 		if (i == n->axes[0] && mine[i] >= 0)
 			return no(b, "a gather of more than one element a row");
-		if (i != n->axes[0] && theirs >= 0 && mine[i] >= 0 && !kw_au_axes_join(&b->axes, &theirs, 1, &mine[i], 1))
+		if (i != n->axes[0] && theirs >= 0 && mine[i] >= 0 &&
+		    !kw_au_axes_join(&b->axes, &theirs, 1, &mine[i], 1))
 			return no(b, "axes of operands do not line up");
 	}
 	return KW_OK;
@@ -242,21 +255,30 @@ static enum kw_status visit(struct builder *b, const struct kw_node *n, struct k
 	if (n == b->g->given)
 		return visit_given(b, n, err);
 	switch (n->kind) {
-	case KW_NODE_INPUT: return visit_input(b, n, err);
+	case KW_NODE_INPUT:
+		return visit_input(b, n, err);
 	case KW_NODE_PARAM:
 	case KW_NODE_CONST:
-	case KW_NODE_DIM: return KW_OK;
-	case KW_NODE_CONTRACT: return visit_dot(b, n);
-	case KW_NODE_GATHER: return visit_gather(b, n);
+	case KW_NODE_DIM:
+		return KW_OK;
+	case KW_NODE_CONTRACT:
+		return visit_dot(b, n);
+	case KW_NODE_GATHER:
+		return visit_gather(b, n);
 	case KW_NODE_ELEMENTWISE:
-		return strcmp(kw_au_op(n), "arange") ? visit_broadcast(b, n) : visit_arange(b, n, err);
-	case KW_NODE_REDUCE: return visit_reduce(b, n);
-	case KW_NODE_MOVE: return visit_move(b, n, err);
+		return strcmp(kw_au_op(n), "arange") ? visit_broadcast(b, n)
+						     : visit_arange(b, n, err);
+	case KW_NODE_REDUCE:
+		return visit_reduce(b, n);
+	case KW_NODE_MOVE:
+		return visit_move(b, n, err);
 	case KW_NODE_SCAN:
 	case KW_NODE_WINDOW:
-	case KW_NODE_COMPOSITE: break;
+	case KW_NODE_COMPOSITE:
+		break;
 	}
-	return no(b, kw_arena_printf(b->a, "%s is neither elementwise nor a reduction", kw_au_op(n)));
+	return no(b,
+		  kw_arena_printf(b->a, "%s is neither elementwise nor a reduction", kw_au_op(n)));
 }
 
 /* ---- atoms ---- */
@@ -292,7 +314,8 @@ static bool takes_away(const struct kw_node *n)
 	return false;
 }
 
-/* The node whose axes give the space its order: what the first reduction reads, else the first output. */
+/* The node whose axes give the space its order: what the first reduction reads, else the first
+ * output. */
 static const struct kw_node *widest(const struct kw_au_graph *g)
 {
 	const struct kw_expr *e = g->expr;
@@ -312,7 +335,8 @@ static const struct kw_node *widest(const struct kw_au_graph *g)
 	return e->outputs[0];
 }
 
-/* Atoms in order; space[] holds their axis variables. A value's mask, or -1 for "not in this space". */
+/* Atoms in order; space[] holds their axis variables. A value's mask, or -1 for "not in this
+ * space". */
 static int64_t mask_of(const struct builder *b, const int *space, int n, const int *axis, int rank)
 {
 	int parts[KW_AU_RANK], k = node_parts(b, axis, rank, parts);
@@ -349,7 +373,9 @@ static enum kw_status place_tensors(struct builder *b, const int *space, int n)
 
 	for (size_t i = 0; i < g->tensor_count; i++) {
 		struct kw_au_tensor *t = &g->tensors[i];
-		const struct kw_node *out = t->given ? g->given : t->output ? g->expr->outputs[t->index] : NULL;
+		const struct kw_node *out = t->given	? g->given
+					    : t->output ? g->expr->outputs[t->index]
+							: NULL;
 		const int *axis = out ? b->node_axis[out->id] : b->tensor_axis[t->index];
 		int rank = out ? out->rank : g->task->inputs[t->index].rank;
 
@@ -423,8 +449,10 @@ static enum kw_status order_stages(struct builder *b)
 			g->reduced = reduced_mask(g, n);
 		if (reduced_mask(g, n) == g->reduced && !self->total) {
 			self->stage += kw_au_is_argreduce(n) ? 2 : 1;
-			g->stage_count = self->stage > g->stage_count ? self->stage : g->stage_count;
-		} else if (self->mask == 0 && !(g->nodes[n->args[0]->id].mask & g->reduced) && !self->total) {
+			g->stage_count =
+				self->stage > g->stage_count ? self->stage : g->stage_count;
+		} else if (self->mask == 0 && !(g->nodes[n->args[0]->id].mask & g->reduced) &&
+			   !self->total) {
 			self->total = g->has_total = true;
 		} else {
 			return no(b, "reductions over different axes");
@@ -471,14 +499,16 @@ static bool merge(struct kw_au_graph *g, int p)
 {
 	int q = p + 1;
 
-	g->atoms[p].size = kw_arena_printf(g->arena, "(%s) * (%s)", g->atoms[p].size, g->atoms[q].size);
+	g->atoms[p].size =
+		kw_arena_printf(g->arena, "(%s) * (%s)", g->atoms[p].size, g->atoms[q].size);
 	g->atoms[p].probe *= g->atoms[q].probe;
 	for (int i = q; i + 1 < g->atom_count; i++)
 		g->atoms[i] = g->atoms[i + 1];
 	g->atom_count--;
 	g->reduced = drop_bit(g->reduced, q);
 	for (size_t i = 0; i < g->expr->node_count; i++)
-		g->nodes[g->expr->nodes[i]->id].mask = drop_bit(g->nodes[g->expr->nodes[i]->id].mask, q);
+		g->nodes[g->expr->nodes[i]->id].mask =
+			drop_bit(g->nodes[g->expr->nodes[i]->id].mask, q);
 	for (size_t i = 0; i < g->tensor_count; i++) {
 		struct kw_au_tensor *t = &g->tensors[i];
 		int n = 0;
@@ -500,9 +530,11 @@ static bool merge(struct kw_au_graph *g, int p)
 static void name_atoms(struct kw_au_graph *g)
 {
 	for (int i = 0; i < g->row_count; i++)
-		g->atoms[g->row_atoms[i]].var = g->row_count == 1 ? "rows" : kw_arena_printf(g->arena, "row_dim%d", i);
+		g->atoms[g->row_atoms[i]].var =
+			g->row_count == 1 ? "rows" : kw_arena_printf(g->arena, "row_dim%d", i);
 	for (int i = 0; i < g->seg_count; i++)
-		g->atoms[g->seg_atoms[i]].var = g->seg_count == 1 ? "segs" : kw_arena_printf(g->arena, "seg_dim%d", i);
+		g->atoms[g->seg_atoms[i]].var =
+			g->seg_count == 1 ? "segs" : kw_arena_printf(g->arena, "seg_dim%d", i);
 	if (g->col_atom >= 0)
 		g->atoms[g->col_atom].var = "cols";
 }
@@ -511,9 +543,9 @@ static void choose_loops(struct kw_au_graph *g)
 {
 	int last = g->atom_count - 1;
 
-	g->form = !g->stage_count	      ? KW_AU_POINTWISE
+	g->form = !g->stage_count			  ? KW_AU_POINTWISE
 		  : last >= 0 && (g->reduced >> last & 1) ? KW_AU_ROWS
-						      : KW_AU_COLUMNS;
+							  : KW_AU_COLUMNS;
 	g->col_atom = last;
 	for (int i = 0; i < last; i++) {
 		if (g->reduced >> i & 1)
@@ -569,13 +601,18 @@ static enum kw_status init_tensors(struct kw_au_graph *g)
 		const struct kw_tensor_decl *d;
 
 		if (i == t->input_count + t->output_count) {
-			g->tensors[i] = (struct kw_au_tensor){ .given = true, .used = true, .name = "", .dtype = g->given->dtype };
+			g->tensors[i] = (struct kw_au_tensor){
+				.given = true, .used = true, .name = "", .dtype = g->given->dtype
+			};
 			continue;
 		}
 		d = output ? &t->outputs[i - t->input_count] : &t->inputs[i];
-		g->tensors[i] = (struct kw_au_tensor){ .output = output, .used = output && !g->root, .name = d->name,
-						       .dtype = d->dtype,
-						       .index = (int)(output ? i - t->input_count : i) };
+		g->tensors[i] =
+			(struct kw_au_tensor){ .output = output,
+					       .used = output && !g->root,
+					       .name = d->name,
+					       .dtype = d->dtype,
+					       .index = (int)(output ? i - t->input_count : i) };
 	}
 	return KW_OK;
 }
@@ -623,8 +660,9 @@ static void mark_live(struct kw_au_graph *g)
 	}
 }
 
-enum kw_status kw_au_analyse(const struct kw_expr *e, const struct kw_au_part *part, struct kw_arena *a,
-			     struct kw_au_graph **out, const char **why, struct kw_error *err)
+enum kw_status kw_au_analyse(const struct kw_expr *e, const struct kw_au_part *part,
+			     struct kw_arena *a, struct kw_au_graph **out, const char **why,
+			     struct kw_error *err)
 {
 	struct kw_au_graph *g = kw_arena_calloc(a, 1, sizeof(*g));
 	struct builder *b = kw_arena_calloc(a, 1, sizeof(*b));
@@ -642,7 +680,8 @@ enum kw_status kw_au_analyse(const struct kw_expr *e, const struct kw_au_part *p
 	g->nodes = kw_arena_calloc(a, e->node_count + 1, sizeof(*g->nodes));
 	b->node_axis = kw_arena_calloc(a, e->node_count + 1, sizeof(*b->node_axis));
 	b->tensor_axis = kw_arena_alloc(a, (e->task->input_count + 1) * sizeof(*b->tensor_axis));
-	if (!g->nodes || !b->node_axis || !b->tensor_axis || init_tensors(g) != KW_OK || probe_dims(b, e->task) != KW_OK)
+	if (!g->nodes || !b->node_axis || !b->tensor_axis || init_tensors(g) != KW_OK ||
+	    probe_dims(b, e->task) != KW_OK)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to analyse the expression");
 	memset(b->tensor_axis, 0xff, (e->task->input_count + 1) * sizeof(*b->tensor_axis)); /* -1 */
 	mark_live(g);
@@ -650,9 +689,12 @@ enum kw_status kw_au_analyse(const struct kw_expr *e, const struct kw_au_part *p
 	st = st == KW_OK ? order_stages(b) : st;
 	*why = b->why;
 	if (st != KW_OK)
-		return st == KW_ERR_NOMEM ? kw_fail(err, st, "", "no memory to analyse the expression") : st;
+		return st == KW_ERR_NOMEM
+			       ? kw_fail(err, st, "", "no memory to analyse the expression")
+			       : st;
 	for (int i = 0; i + 1 < g->atom_count;)
-		if ((apart && i + 1 >= g->atom_count - apart) || !alike(g, i, i + 1) || !merge(g, i))
+		if ((apart && i + 1 >= g->atom_count - apart) || !alike(g, i, i + 1) ||
+		    !merge(g, i))
 			i++;
 	choose_loops(g);
 	return KW_OK;

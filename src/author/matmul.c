@@ -6,10 +6,10 @@
 
 struct product {
 	const struct kw_expr *expr;
-	const struct kw_node *node;       /* the CONTRACT */
-	bool b_is_nk;                     /* linear: the right operand is (n, k) */
-	struct kw_au_emit *a, *b, *y;     /* left, right, result */
-	const char *batches, *m, *n, *k;  /* sizes */
+	const struct kw_node *node;	 /* the CONTRACT */
+	bool b_is_nk;			 /* linear: the right operand is (n, k) */
+	struct kw_au_emit *a, *b, *y;	 /* left, right, result */
+	const char *batches, *m, *n, *k; /* sizes */
 	const char *why;
 };
 
@@ -41,8 +41,9 @@ static enum kw_status find_product(struct product *p)
 }
 
 /* An operand (or the result) as a space of its own: two atoms, or three with a batch. */
-static enum kw_status space(struct product *p, const struct kw_au_part *part, const struct kw_pattern *pattern,
-			    struct kw_arena *arena, struct kw_au_emit **out, struct kw_error *err)
+static enum kw_status space(struct product *p, const struct kw_au_part *part,
+			    const struct kw_pattern *pattern, struct kw_arena *arena,
+			    struct kw_au_emit **out, struct kw_error *err)
 {
 	struct kw_au_graph *g;
 	enum kw_status st = kw_au_analyse(p->expr, part, arena, &g, &p->why, err);
@@ -62,8 +63,8 @@ static enum kw_status space(struct product *p, const struct kw_au_part *part, co
 }
 
 /* Names sizes and indices of a space's atoms: batch, then the two of the matrix. */
-static void name_space(struct kw_au_emit *e, const char *size0, const char *index0, const char *size1,
-		       const char *index1)
+static void name_space(struct kw_au_emit *e, const char *size0, const char *index0,
+		       const char *size1, const char *index1)
 {
 	int last = e->g->atom_count - 1;
 
@@ -117,10 +118,16 @@ static const char *pack_a(struct product *p)
 	const char *value = kw_au_expression(p->a, p->node->args[0]);
 
 	if (last_contiguous(p->a->g))
-		return kw_au_printf(p->a, "for (int r = 0; r < rows; r++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
-					  "\t\tto[p * MR + r] = (real)(%s);\n", value);
-	return kw_au_printf(p->a, "for (int64_t p = 0; p < depth; p++)\n\tfor (int r = 0; r < rows; r++)\n"
-				  "\t\tto[p * MR + r] = (real)(%s);\n", value);
+		return kw_au_printf(
+			p->a,
+			"for (int r = 0; r < rows; r++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
+			"\t\tto[p * MR + r] = (real)(%s);\n",
+			value);
+	return kw_au_printf(
+		p->a,
+		"for (int64_t p = 0; p < depth; p++)\n\tfor (int r = 0; r < rows; r++)\n"
+		"\t\tto[p * MR + r] = (real)(%s);\n",
+		value);
 }
 
 static const char *pack_b(struct product *p)
@@ -128,14 +135,20 @@ static const char *pack_b(struct product *p)
 	const char *value = kw_au_expression(p->b, p->node->args[1]);
 
 	if (last_contiguous(p->b->g) != p->b_is_nk)
-		return kw_au_printf(p->b,
-				    "if (cols == NR) { /* a constant count makes vector code */\n"
-				    "\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < NR; c++)\n"
-				    "\t\t\tto[p * NR + c] = (real)(%s);\n} else {\n"
-				    "\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < cols; c++)\n"
-				    "\t\t\tto[p * NR + c] = (real)(%s);\n}\n", value, value);
-	return kw_au_printf(p->b, "for (int c = 0; c < cols; c++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
-				  "\t\tto[p * NR + c] = (real)(%s);\n", value);
+		return kw_au_printf(
+			p->b,
+			"if (cols == NR) { /* a constant count makes vector code */\n"
+			"\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < NR; c++)\n"
+			"\t\t\tto[p * NR + c] = (real)(%s);\n} else {\n"
+			"\tfor (int64_t p = 0; p < depth; p++)\n\t\tfor (int c = 0; c < cols; "
+			"c++)\n"
+			"\t\t\tto[p * NR + c] = (real)(%s);\n}\n",
+			value, value);
+	return kw_au_printf(
+		p->b,
+		"for (int c = 0; c < cols; c++)\n\tfor (int64_t p = 0; p < depth; p++)\n"
+		"\t\tto[p * NR + c] = (real)(%s);\n",
+		value);
 }
 
 static const char *body(struct product *p)
@@ -152,8 +165,9 @@ static const char *body(struct product *p)
 	for (size_t i = 0; i < p->expr->output_count; i++) {
 		const struct kw_au_tensor *t = &e->g->tensors[e->g->task->input_count + i];
 
-		s = kw_au_printf(e, "%s%s", s, kw_au_store(e, t, kw_au_element(e, t),
-							   kw_au_expression(e, p->expr->outputs[i])));
+		s = kw_au_printf(e, "%s%s", s,
+				 kw_au_store(e, t, kw_au_element(e, t),
+					     kw_au_expression(e, p->expr->outputs[i])));
 	}
 	return s;
 }
@@ -195,12 +209,14 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 	for (size_t i = 0; i < e->g->task->input_count; i++)
 		kw_au_arg_strides(e, &args, &e->g->tensors[i]);
 	kw_au_arg(e, &args, "cores:i32", "int32_t cores");
-	kw_fill_set(f, "plan", kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
+	kw_fill_set(f, "plan",
+		    kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
 	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "void %s(%s)", kernel, args.c)));
 	kw_fill_set(f, "types", kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(d)));
 }
 
-static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern, struct kw_arena *a, struct kw_error *err)
+static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern,
+			     struct kw_arena *a, struct kw_error *err)
 {
 	const struct kw_au_part left = { .root = p->node->args[0], .apart = 2 };
 	const struct kw_au_part right = { .root = p->node->args[1], .apart = 2 };
@@ -224,8 +240,9 @@ static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern
 	return KW_OK;
 }
 
-enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_pattern *pattern, const char *kernel,
-			    struct kw_arena *a, struct kw_fill *f, const char **why, struct kw_error *err)
+enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_pattern *pattern,
+			    const char *kernel, struct kw_arena *a, struct kw_fill *f,
+			    const char **why, struct kw_error *err)
 {
 	struct product p = { .expr = lowered };
 	const char *text;
@@ -249,7 +266,10 @@ enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_patte
 	}
 	interface(&p, kernel, f);
 	if (p.a->failed || p.b->failed || p.y->failed) {
-		*why = p.a->why ? p.a->why : p.b->why ? p.b->why : p.y->why ? p.y->why : "its text grew too long";
+		*why = p.a->why	  ? p.a->why
+		       : p.b->why ? p.b->why
+		       : p.y->why ? p.y->why
+				  : "its text grew too long";
 		return KW_NO;
 	}
 	return KW_OK;

@@ -12,19 +12,24 @@ enum { LIMIT_DEFAULT = 50, SHEET_MAX_TEXT = 4096 };
 
 static const char *first_dtype(const struct kw_task *t)
 {
-	return kw_dtype_name(t->input_count ? t->inputs[0].dtype : t->output_count ? t->outputs[0].dtype : KW_F32);
+	return kw_dtype_name(t->input_count    ? t->inputs[0].dtype
+			     : t->output_count ? t->outputs[0].dtype
+					       : KW_F32);
 }
 
-static const char *story(const struct kw_task *t, const struct kw_candidate *c, const struct kw_verdict *v,
-			 const char *family, struct kw_arena *a)
+static const char *story(const struct kw_task *t, const struct kw_candidate *c,
+			 const struct kw_verdict *v, const char *family, struct kw_arena *a)
 {
-	return kw_arena_printf(a, "task %s (%s, %s): %s\ncandidate %s, %s%s%s\n%s", t->name, family, first_dtype(t),
-			       t->expr ? t->expr : "reference in C", c->name ? c->name : "?", c->origin ? c->origin : "?",
-			       v->tune && *v->tune ? ", tune " : "", v->tune ? v->tune : "", v->summary);
+	return kw_arena_printf(a, "task %s (%s, %s): %s\ncandidate %s, %s%s%s\n%s", t->name, family,
+			       first_dtype(t), t->expr ? t->expr : "reference in C",
+			       c->name ? c->name : "?", c->origin ? c->origin : "?",
+			       v->tune && *v->tune ? ", tune " : "", v->tune ? v->tune : "",
+			       v->summary);
 }
 
-enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t, const struct kw_expr *e,
-			       const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err)
+enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t,
+			       const struct kw_expr *e, const struct kw_candidate *c,
+			       const struct kw_verdict *v, struct kw_error *err)
 {
 	const char *family = e ? kw_family_name(kw_expr_family(e)) : "";
 	struct kw_memory_row row;
@@ -34,14 +39,23 @@ enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t,
 	if (!memory || v->cls == KW_V_NOT_APPLICABLE)
 		return KW_OK;
 	kw_arena_init(&a, 1 << 20);
-	row = (struct kw_memory_row){ .kind = "verdict", .name = c->name, .family = family, .device = v->device,
-				      .dtype = first_dtype(t), .text = story(t, c, v, family, &a),
-				      .outcome = v->cls == KW_V_OK ? kw_verdict_name(v->cls)
-								   : kw_arena_printf(&a, "%s: %s", kw_verdict_name(v->cls),
-										     kw_subclass_name(v->subclass)),
-				      .speedup = v->geomean_speedup, .when_ms = v->when_ms };
-	st = row.text && row.outcome ? kw_store_memory_add(memory, &row, NULL, err)
-				     : kw_fail(err, KW_ERR_NOMEM, "", "no memory to record what was learned");
+	row = (struct kw_memory_row){
+		.kind = "verdict",
+		.name = c->name,
+		.family = family,
+		.device = v->device,
+		.dtype = first_dtype(t),
+		.text = story(t, c, v, family, &a),
+		.outcome = v->cls == KW_V_OK
+				   ? kw_verdict_name(v->cls)
+				   : kw_arena_printf(&a, "%s: %s", kw_verdict_name(v->cls),
+						     kw_subclass_name(v->subclass)),
+		.speedup = v->geomean_speedup,
+		.when_ms = v->when_ms
+	};
+	st = row.text && row.outcome
+		     ? kw_store_memory_add(memory, &row, NULL, err)
+		     : kw_fail(err, KW_ERR_NOMEM, "", "no memory to record what was learned");
 	kw_arena_release(&a);
 	return st;
 }
@@ -72,7 +86,8 @@ static bool same_prefix(const char *text, const char *word, size_t n)
 static bool mentions(const char *text, const char *word, size_t n)
 {
 	for (const char *p = text; p && *p; p++)
-		if ((p == text || !isalnum((unsigned char)p[-1])) && strlen(p) >= n && same_prefix(p, word, n))
+		if ((p == text || !isalnum((unsigned char)p[-1])) && strlen(p) >= n &&
+		    same_prefix(p, word, n))
 			return true;
 	return false;
 }
@@ -89,8 +104,10 @@ static int hits(const char *words, const struct kw_memory_row *r)
 		while (isalnum((unsigned char)p[len]))
 			len++;
 		if (len)
-			n += mentions(r->kind, p, len) || mentions(r->name, p, len) || mentions(r->family, p, len) || mentions(r->text, p, len) ||
-			     mentions(r->device, p, len) || mentions(r->dtype, p, len) || mentions(r->outcome, p, len);
+			n += mentions(r->kind, p, len) || mentions(r->name, p, len) ||
+			     mentions(r->family, p, len) || mentions(r->text, p, len) ||
+			     mentions(r->device, p, len) || mentions(r->dtype, p, len) ||
+			     mentions(r->outcome, p, len);
 		p += len;
 	}
 	return n;
@@ -134,8 +151,12 @@ static enum kw_status add_patterns(struct finder *f, struct kw_error *err)
 	enum kw_status st = kw_memory_patterns(NULL, f->arena, &p, &n, err);
 
 	for (size_t i = 0; st == KW_OK && i < n; i++) {
-		struct kw_memory_row r = { .kind = "pattern", .name = p[i].name, .family = p[i].family,
-					   .device = p[i].backend, .dtype = "", .outcome = "" };
+		struct kw_memory_row r = { .kind = "pattern",
+					   .name = p[i].name,
+					   .family = p[i].family,
+					   .device = p[i].backend,
+					   .dtype = "",
+					   .outcome = "" };
 		const char *text = p[i].title ? p[i].title : "";
 
 		for (size_t k = 0; k < p[i].why_count && text; k++)
@@ -154,8 +175,12 @@ static enum kw_status add_sheets(struct finder *f, struct kw_error *err)
 	enum kw_status st = kw_data_list("knowledge/hardware/", NULL, f->arena, &paths, &n, err);
 
 	for (size_t i = 0; st == KW_OK && i < n; i++) {
-		struct kw_memory_row r = { .kind = "hardware", .name = kw_path_base(paths[i]), .family = "",
-					   .device = paths[i], .dtype = "", .outcome = "" };
+		struct kw_memory_row r = { .kind = "hardware",
+					   .name = kw_path_base(paths[i]),
+					   .family = "",
+					   .device = paths[i],
+					   .dtype = "",
+					   .outcome = "" };
 
 		st = kw_data_read(paths[i], f->arena, &text, &len, err);
 		if (st != KW_OK)
@@ -168,7 +193,8 @@ static enum kw_status add_sheets(struct finder *f, struct kw_error *err)
 	return st;
 }
 
-static enum kw_status add_experience(struct finder *f, struct kw_store *memory, int limit, struct kw_error *err)
+static enum kw_status add_experience(struct finder *f, struct kw_store *memory, int limit,
+				     struct kw_error *err)
 {
 	struct kw_memory_row *rows;
 	size_t n;
@@ -176,7 +202,8 @@ static enum kw_status add_experience(struct finder *f, struct kw_store *memory, 
 
 	if (!memory)
 		return KW_OK;
-	st = kw_store_memory_search(memory, f->words ? f->words : "", limit, f->arena, &rows, &n, err);
+	st = kw_store_memory_search(memory, f->words ? f->words : "", limit, f->arena, &rows, &n,
+				    err);
 	for (size_t i = 0; st == KW_OK && i < n; i++)
 		add(f, &rows[i]);
 	return st;
@@ -186,11 +213,13 @@ static int best_first(const void *x, const void *y)
 {
 	const struct found *p = x, *q = y;
 
-	return p->hits != q->hits ? (p->hits < q->hits) - (p->hits > q->hits) : (p->order > q->order) - (p->order < q->order);
+	return p->hits != q->hits ? (p->hits < q->hits) - (p->hits > q->hits)
+				  : (p->order > q->order) - (p->order < q->order);
 }
 
-enum kw_status kw_memory_search(struct kw_store *memory, const char *words, int limit, struct kw_arena *a,
-				struct kw_memory_row **out, size_t *count, struct kw_error *err)
+enum kw_status kw_memory_search(struct kw_store *memory, const char *words, int limit,
+				struct kw_arena *a, struct kw_memory_row **out, size_t *count,
+				struct kw_error *err)
 {
 	struct finder f = { .words = words, .arena = a };
 	enum kw_status st = add_patterns(&f, err);

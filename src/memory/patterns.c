@@ -12,8 +12,8 @@ static int by_name(const void *x, const void *y)
 	return strcmp(p->name, q->name);
 }
 
-enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struct kw_pattern **out, size_t *count,
-				  struct kw_error *err)
+enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struct kw_pattern **out,
+				  size_t *count, struct kw_error *err)
 {
 	char **paths;
 	size_t n, kept = 0;
@@ -24,7 +24,8 @@ enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struc
 		return st;
 	*out = kw_arena_calloc(a, n + 1, sizeof(**out));
 	if (!*out)
-		return kw_fail(err, KW_ERR_NOMEM, "knowledge/patterns/", "no memory for the patterns");
+		return kw_fail(err, KW_ERR_NOMEM, "knowledge/patterns/",
+			       "no memory for the patterns");
 	for (size_t i = 0; i < n; i++) {
 		struct kw_pattern *p = &(*out)[kept];
 		size_t len;

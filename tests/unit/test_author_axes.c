@@ -21,7 +21,8 @@ static const char *parts(int id)
 	if (!kw_au_axis_parts(&s, id, list, &n, 16))
 		return "too many";
 	for (int i = 0; i < n; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", s.axis[list[i]].size);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			 s.axis[list[i]].size);
 	return text;
 }
 

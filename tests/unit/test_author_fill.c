@@ -20,15 +20,20 @@ static void slots(void)
 
 	kw_fill_set(&f, "body", "y[i] = x[i] + 1;\n#pragma once\nz = 2;\n");
 	is_str(fill("{\n\t//< body\n\ty[i] = x[i];\n\t//>\n}\n", &f, &err),
-	       "{\n\ty[i] = x[i] + 1;\n#pragma once\n\tz = 2;\n}\n", "a slot takes its marker's indentation");
-	is_str(fill("a\n//< other\nb\n//>\nc\n", &f, &err), "a\nc\n", "a slot that nobody fills is empty");
-	is_str(fill("//@ pattern p family=f backend=c\n//@ why because\n//@ tune A in {1} default 1\n", &f, &err),
-	       "//@ tune A in {1} default 1\n", "the pattern's own header stays behind, its plan lines come");
+	       "{\n\ty[i] = x[i] + 1;\n#pragma once\n\tz = 2;\n}\n",
+	       "a slot takes its marker's indentation");
+	is_str(fill("a\n//< other\nb\n//>\nc\n", &f, &err), "a\nc\n",
+	       "a slot that nobody fills is empty");
+	is_str(fill("//@ pattern p family=f backend=c\n//@ why because\n//@ tune A in {1} default "
+		    "1\n",
+		    &f, &err),
+	       "//@ tune A in {1} default 1\n",
+	       "the pattern's own header stays behind, its plan lines come");
 	kw_fill_set(&items[0], "body", "one;\n");
 	kw_fill_set(&items[1], "body", "two;\n");
 	kw_fill_list(&f, "stage", items, 2);
-	is_str(fill("//< for stage\n(\n//< body\n//>\n)\n//>\n", &f, &err), "(\none;\n)\n(\ntwo;\n)\n",
-	       "a repeated slot comes once for each item");
+	is_str(fill("//< for stage\n(\n//< body\n//>\n)\n//>\n", &f, &err),
+	       "(\none;\n)\n(\ntwo;\n)\n", "a repeated slot comes once for each item");
 	is_str(fill("//< for nothing\n(\n//>\nend\n", &f, &err), "end\n", "or not at all");
 }
 
@@ -45,7 +50,8 @@ static void mistakes(void)
 		kw_fill_set(&f, "x", "");
 	ok(!kw_fill_set(&f, "x", ""), "there is a limit of slots");
 	ok(!kw_fill_set(&(struct kw_fill){ 0 }, "x", NULL), "no text, no slot");
-	ok(kw_fill_has("//< for stage\n//>\n", 18, "for stage") && !kw_fill_has("//< for stage\n//>\n", 18, "stage"),
+	ok(kw_fill_has("//< for stage\n//>\n", 18, "for stage") &&
+		   !kw_fill_has("//< for stage\n//>\n", 18, "stage"),
 	   "a pattern can be asked for its slots");
 }
 

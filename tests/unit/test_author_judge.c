@@ -4,16 +4,31 @@
 #include "author/author.h"
 #include "judge/judge.h"
 
-/* What each pattern can be filled with, at check sizes, through the whole judge: special values, guard pages. Nothing
- * here is timed. */
+/* What each pattern can be filled with, at check sizes, through the whole judge: special values,
+ * guard pages. Nothing here is timed. */
 static const struct {
 	const char *task;
-	int cases;                        /* so many of its check cases */
-} judged[] = { { "softmax", 2 },	   { "log_softmax", 1 }, { "layernorm_bf16", 1 },  { "residual_rmsnorm", 1 },
-	       { "cross_entropy", 1 },	   { "argmax_last", 1 }, { "argmax_middle", 1 },   { "max_first", 1 },
-	       { "sum_last_f16", 1 },	   { "variance", 1 },	 { "kl_div", 1 },	   { "groupnorm", 1 },
-	       { "batchnorm_train", 1 },   { "bias_gelu", 1 },	 { "silu", 1 },		   { "transpose", 1 },
-	       { "matmul_tn", 1 },	   { "bmm", 1 },	 { "dequant_matmul_int8", 1 }, { "matvec", 1 },
+	int cases; /* so many of its check cases */
+} judged[] = { { "softmax", 2 },
+	       { "log_softmax", 1 },
+	       { "layernorm_bf16", 1 },
+	       { "residual_rmsnorm", 1 },
+	       { "cross_entropy", 1 },
+	       { "argmax_last", 1 },
+	       { "argmax_middle", 1 },
+	       { "max_first", 1 },
+	       { "sum_last_f16", 1 },
+	       { "variance", 1 },
+	       { "kl_div", 1 },
+	       { "groupnorm", 1 },
+	       { "batchnorm_train", 1 },
+	       { "bias_gelu", 1 },
+	       { "silu", 1 },
+	       { "transpose", 1 },
+	       { "matmul_tn", 1 },
+	       { "bmm", 1 },
+	       { "dequant_matmul_int8", 1 },
+	       { "matvec", 1 },
 	       { "matmul_bias_relu", 1 } };
 
 static bool contiguous(const struct kw_task *t, const struct kw_case *c)
@@ -43,7 +58,8 @@ static void choose_cases(struct kw_task *t, int want)
 	t->perf_count = 0;
 }
 
-static void judge_one(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, const struct kw_proposal *p)
+static void judge_one(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
+		      const struct kw_proposal *p)
 {
 	struct kw_judge_opts o;
 	struct kw_error err = { 0 };
@@ -53,10 +69,11 @@ static void judge_one(struct kw_judge *j, const struct kw_task *t, const struct 
 	o.with_baselines = false;
 	o.trials = 1;
 	kw_verdict_init(&v);
-	if (!ok(kw_judge_eval(j, t, e, &p->candidate, &o, &v, &err) == KW_OK, "judge %s by %s", t->name, p->pattern))
+	if (!ok(kw_judge_eval(j, t, e, &p->candidate, &o, &v, &err) == KW_OK, "judge %s by %s",
+		t->name, p->pattern))
 		diag("%s", err.text);
-	else if (!ok(v.cls == KW_V_OK || v.cls == KW_V_NOT_APPLICABLE, "%s by %s: %s", t->name, p->pattern,
-		     kw_verdict_name(v.cls)))
+	else if (!ok(v.cls == KW_V_OK || v.cls == KW_V_NOT_APPLICABLE, "%s by %s: %s", t->name,
+		     p->pattern, kw_verdict_name(v.cls)))
 		diag("%s %s", kw_subclass_name(v.subclass), v.summary);
 	kw_verdict_release(&v);
 }

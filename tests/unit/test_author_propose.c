@@ -4,17 +4,60 @@
 #include "core/hardware.h"
 
 /* What the patterns of today must cover. */
-static const char *const covered[] = {
-	"softmax",	    "softmax_f16",   "log_softmax",  "layernorm",	 "layernorm_bf16", "rmsnorm",	  "rmsnorm_bf16",
-	"residual_rmsnorm", "gelu",	     "gelu_bf16",    "gelu_tanh",	 "silu",	   "swiglu",	  "bias_gelu",
-	"mse",		    "huber",	     "kl_div",	     "cross_entropy",	 "sum_last",	   "sum_last_f16", "sum_last_f64",
-	"sum_first",	    "sum_middle",    "mean_last",    "mean_first",	 "mean_middle",	   "max_last",	  "max_first",
-	"max_middle",	    "min_last",	     "min_first",    "min_middle",	 "prod_last",	   "prod_first",  "prod_middle",
-	"argmax_last",	    "argmax_first",  "argmax_middle", "variance",	 "groupnorm",	   "batchnorm_infer",
-	"batchnorm_train",  "matmul_nn",     "matmul_nt",    "matmul_tn",	 "matmul_bf16",	   "bmm",	  "matvec",
-	"matmul_bias_relu", "dequant_matmul_int8", "dequant_f8", "transpose"
-};
-static const char *const not_covered[] = { "conv2d", "cumsum", "topk", "attention", "max_pool2d", "embedding" };
+static const char *const covered[] = { "softmax",
+				       "softmax_f16",
+				       "log_softmax",
+				       "layernorm",
+				       "layernorm_bf16",
+				       "rmsnorm",
+				       "rmsnorm_bf16",
+				       "residual_rmsnorm",
+				       "gelu",
+				       "gelu_bf16",
+				       "gelu_tanh",
+				       "silu",
+				       "swiglu",
+				       "bias_gelu",
+				       "mse",
+				       "huber",
+				       "kl_div",
+				       "cross_entropy",
+				       "sum_last",
+				       "sum_last_f16",
+				       "sum_last_f64",
+				       "sum_first",
+				       "sum_middle",
+				       "mean_last",
+				       "mean_first",
+				       "mean_middle",
+				       "max_last",
+				       "max_first",
+				       "max_middle",
+				       "min_last",
+				       "min_first",
+				       "min_middle",
+				       "prod_last",
+				       "prod_first",
+				       "prod_middle",
+				       "argmax_last",
+				       "argmax_first",
+				       "argmax_middle",
+				       "variance",
+				       "groupnorm",
+				       "batchnorm_infer",
+				       "batchnorm_train",
+				       "matmul_nn",
+				       "matmul_nt",
+				       "matmul_tn",
+				       "matmul_bf16",
+				       "bmm",
+				       "matvec",
+				       "matmul_bias_relu",
+				       "dequant_matmul_int8",
+				       "dequant_f8",
+				       "transpose" };
+static const char *const not_covered[] = { "conv2d",	"cumsum",     "topk",
+					   "attention", "max_pool2d", "embedding" };
 
 struct setting {
 	struct kw_arena arena;
@@ -30,10 +73,12 @@ static bool propose(struct setting *s, const char *name)
 {
 	*s = (struct setting){ 0 };
 	kw_arena_init(&s->arena, 256u << 20);
-	if (kw_task_load(&s->task, name, &s->err) != KW_OK || kw_expr_parse(&s->task, &s->arena, &s->expr, &s->err) != KW_OK)
+	if (kw_task_load(&s->task, name, &s->err) != KW_OK ||
+	    kw_expr_parse(&s->task, &s->arena, &s->expr, &s->err) != KW_OK)
 		return ok(false, "%s: %s", name, s->err.text);
-	return ok(kw_author_propose(&s->task, s->expr, "c", &s->arena, &s->p, &s->count, &s->reasons, &s->reason_count,
-				    &s->err) == KW_OK, "propose for %s%s%s", name, *s->err.text ? ": " : "", s->err.text);
+	return ok(kw_author_propose(&s->task, s->expr, "c", &s->arena, &s->p, &s->count,
+				    &s->reasons, &s->reason_count, &s->err) == KW_OK,
+		  "propose for %s%s%s", name, *s->err.text ? ": " : "", s->err.text);
 }
 
 static void end(struct setting *s)
@@ -51,7 +96,8 @@ static bool views(struct setting *s, const struct kw_case *c, struct kw_view *v)
 	if (kw_case_env(&s->task, c, &s->arena, &env, &s->err) != KW_OK)
 		return false;
 	for (size_t i = 0; i < n + s->task.output_count; i++) {
-		const struct kw_tensor_decl *d = i < n ? &s->task.inputs[i] : &s->task.outputs[i - n];
+		const struct kw_tensor_decl *d =
+			i < n ? &s->task.inputs[i] : &s->task.outputs[i - n];
 
 		if (kw_tensor_shape(d, &env, &v[i].shape, &s->err) != KW_OK)
 			return false;
@@ -77,7 +123,8 @@ static int applicable(struct setting *s, const struct kw_case *c)
 	for (size_t i = 0; i < s->count; i++) {
 		struct kw_bound_plan b;
 
-		if (kw_plan_bind(&s->p[i].candidate.plan, &s->task, c, v, &(struct kw_tune_point){ 0 }, &facts, &s->arena, &b,
+		if (kw_plan_bind(&s->p[i].candidate.plan, &s->task, c, v,
+				 &(struct kw_tune_point){ 0 }, &facts, &s->arena, &b,
 				 &s->err) != KW_OK)
 			return -1;
 		n += b.applicable;
@@ -94,9 +141,10 @@ static void covers(const char *name)
 		for (size_t i = 0; i < s.count; i++) {
 			const struct kw_candidate *c = &s.p[i].candidate;
 
-			ok(c->plan.kernel_count == 1 && c->plan.tune_count >= 2, "%s by %s has a plan with a tune space", name,
-			   s.p[i].pattern);
-			ok(!strstr(c->source, "//<") && !strstr(c->source, "//>") && strstr(c->source, "//@ kernel"),
+			ok(c->plan.kernel_count == 1 && c->plan.tune_count >= 2,
+			   "%s by %s has a plan with a tune space", name, s.p[i].pattern);
+			ok(!strstr(c->source, "//<") && !strstr(c->source, "//>") &&
+				   strstr(c->source, "//@ kernel"),
 			   "no slot is left open");
 			ok(*s.p[i].why != '\0', "it says why");
 		}
@@ -105,9 +153,11 @@ static void covers(const char *name)
 
 			bound += n > 0;
 			if (n <= 0)
-				diag("%s: %s: %s", name, s.task.cases[i].label, n < 0 ? s.err.text : "nothing applies");
+				diag("%s: %s: %s", name, s.task.cases[i].label,
+				     n < 0 ? s.err.text : "nothing applies");
 		}
-		is_int(bound, (int64_t)s.task.case_count, "something applies to every case of %s", name);
+		is_int(bound, (int64_t)s.task.case_count, "something applies to every case of %s",
+		       name);
 	}
 	for (size_t i = 0; !s.count && i < s.reason_count; i++)
 		diag("%s", s.reasons[i]);
@@ -121,7 +171,8 @@ static void refuses(const char *name)
 	size_t n = 0;
 
 	if (propose(&s, name)) {
-		ok(kw_memory_patterns("c", &s.arena, &p, &n, &s.err) == KW_OK, "count the patterns");
+		ok(kw_memory_patterns("c", &s.arena, &p, &n, &s.err) == KW_OK,
+		   "count the patterns");
 		is_int(s.count, 0, "no pattern fits %s", name);
 		is_int(s.reason_count, (int64_t)n, "every pattern has a reason");
 		for (size_t i = 0; i < s.reason_count; i++)
@@ -133,17 +184,23 @@ static void refuses(const char *name)
 /* Names that mean something in C or in the pattern, and a space of every kind of broadcast. */
 static void odd(void)
 {
-	const char *inputs[] = { "int:f32[a=3,b=5,c=7]", "rows:f32[a=3,b=5,c=7]", "for_:f32[b=5,1]", "exp:f16[c=7]" };
+	const char *inputs[] = { "int:f32[a=3,b=5,c=7]", "rows:f32[a=3,b=5,c=7]", "for_:f32[b=5,1]",
+				 "exp:f16[c=7]" };
 	struct setting s = { 0 };
 
 	kw_arena_init(&s.arena, 64u << 20);
-	if (ok(kw_task_parse_line(&s.task, "softmax(rows * for_ + exp, axis=-1)", inputs + 1, 3, &s.err) == KW_OK &&
+	if (ok(kw_task_parse_line(&s.task, "softmax(rows * for_ + exp, axis=-1)", inputs + 1, 3,
+				  &s.err) == KW_OK &&
 		       kw_expr_complete_task(&s.task, &s.err) == KW_OK &&
-		       kw_expr_parse(&s.task, &s.arena, &s.expr, &s.err) == KW_OK, "a task with odd names")) {
-		ok(kw_author_propose(&s.task, s.expr, "c", &s.arena, &s.p, &s.count, &s.reasons, &s.reason_count, &s.err) ==
-				   KW_OK && s.count > 0, "is proposed for");
+		       kw_expr_parse(&s.task, &s.arena, &s.expr, &s.err) == KW_OK,
+	       "a task with odd names")) {
+		ok(kw_author_propose(&s.task, s.expr, "c", &s.arena, &s.p, &s.count, &s.reasons,
+				     &s.reason_count, &s.err) == KW_OK &&
+			   s.count > 0,
+		   "is proposed for");
 		if (s.count)
-			ok(strstr(s.p[0].candidate.source, "*restrict t_rows") && strstr(s.p[0].candidate.source, "*restrict t_exp"),
+			ok(strstr(s.p[0].candidate.source, "*restrict t_rows") &&
+				   strstr(s.p[0].candidate.source, "*restrict t_exp"),
 			   "names that are taken get a prefix");
 	} else {
 		diag("%s", s.err.text);
@@ -156,8 +213,10 @@ static void no_backend(void)
 	struct setting s;
 
 	if (propose(&s, "softmax"))
-		ok(kw_author_propose(&s.task, s.expr, "cuda", &s.arena, &s.p, &s.count, &s.reasons, &s.reason_count,
-				     &s.err) == KW_OK && !s.count && s.reason_count == 1, "no patterns for a backend: a reason");
+		ok(kw_author_propose(&s.task, s.expr, "cuda", &s.arena, &s.p, &s.count, &s.reasons,
+				     &s.reason_count, &s.err) == KW_OK &&
+			   !s.count && s.reason_count == 1,
+		   "no patterns for a backend: a reason");
 	end(&s);
 }
 

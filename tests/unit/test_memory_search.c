@@ -10,7 +10,8 @@ static size_t search(struct kw_store *s, const char *words, int limit, struct kw
 {
 	size_t n;
 
-	if (!ok(kw_memory_search(s, words, limit, &arena, rows, &n, &err) == KW_OK, "search '%s'", words)) {
+	if (!ok(kw_memory_search(s, words, limit, &arena, rows, &n, &err) == KW_OK, "search '%s'",
+		words)) {
 		diag("%s", err.text);
 		return 0;
 	}
@@ -30,7 +31,8 @@ static void knowledge(void)
 	}
 	is_int(search(NULL, "zzyzx", 0, &r), 0, "nothing for a word that nothing has");
 	ok(search(NULL, "", 2, &r) == 2 && all > 2, "at most the limit");
-	is_int(search(NULL, "\"' * - ^", 0, &r), (int64_t)search(NULL, "", 0, &r), "signs are no words");
+	is_int(search(NULL, "\"' * - ^", 0, &r), (int64_t)search(NULL, "", 0, &r),
+	       "signs are no words");
 }
 
 static void experience(void)
@@ -38,7 +40,9 @@ static void experience(void)
 	struct kw_store *s = NULL;
 	struct kw_task t;
 	struct kw_expr *e;
-	struct kw_candidate c = { .name = "row_reduce", .origin = "pattern:row_reduce", .backend = "c" };
+	struct kw_candidate c = { .name = "row_reduce",
+				  .origin = "pattern:row_reduce",
+				  .backend = "c" };
 	struct kw_verdict v;
 	struct kw_memory_row *r;
 	const char *inputs[] = { "x:f32[rows=64,cols=128]" };
@@ -48,7 +52,9 @@ static void experience(void)
 	if (!ok(kw_store_memory_open(&s, &err) == KW_OK, "open a memory"))
 		return;
 	ok(kw_task_parse_line(&t, "softmax(x, axis=-1)", inputs, 1, &err) == KW_OK &&
-		   kw_expr_complete_task(&t, &err) == KW_OK && kw_expr_parse(&t, &arena, &e, &err) == KW_OK, "a task");
+		   kw_expr_complete_task(&t, &err) == KW_OK &&
+		   kw_expr_parse(&t, &arena, &e, &err) == KW_OK,
+	   "a task");
 	kw_verdict_init(&v);
 	v.device = "cpu";
 	v.tune = "STRIP=64";
