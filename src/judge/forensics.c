@@ -77,16 +77,19 @@ static bool stale(struct stage *s, int slot, int output)
 
 	for (int k = 0; k < m->trials && k < KW_MEMO_TRIALS; k++) {
 		int old = 0, now = 0;
+		bool varied = false;
 
 		for (int i = 0; i < m->points; i++) {
 			double got = got_at(s, slot, s->inputs + output, m->flat[i]), want;
 
 			if (want_at(s, output, m->flat[i], &want, NULL) != KW_OK)
 				return false;
+			varied = varied || m->want[k][i] != m->want[k][0];
 			old += same(&s->tol[output], got, m->want[k][i]);
 			now += same(&s->tol[output], want, m->want[k][i]);
 		}
-		if (m->points > 0 && old == m->points && now < m->points)
+		/* One number, or the same number everywhere, can be met by chance. */
+		if (varied && m->points > 0 && old == m->points && now < m->points)
 			return true;
 	}
 	return false;
@@ -213,6 +216,11 @@ static enum kw_status run_again(struct stage *s, int slot, enum kw_fill fill, in
 	return st;
 }
 
+static bool fresh_differ(const struct rerun *r)
+{
+	return (r->ran[0] && r->ran[1] && r->hash[0] != r->hash[1]) || (r->ran[1] && r->ran[2] && r->hash[1] != r->hash[2]);
+}
+
 /* The same call again where it went wrong. A kept state stays wrong; a race is sometimes right. right: how often it was.
  * moved: the answers differed. */
 static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int output, int *right, bool *moved,
@@ -332,8 +340,7 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 		} else if (right == 0 && right_there == REPEATS) {
 			sub = KW_S_STATE;
 			snprintf(text, sizeof text, "wrong in a fresh process, right after earlier calls: it keeps state between calls");
-		} else if (right + right_there > 0 || (sub != KW_S_UNWRITTEN && moved) || (r.ran[0] && r.ran[1] && r.hash[0] != r.hash[1]) ||
-			   (r.ran[1] && r.ran[2] && r.hash[1] != r.hash[2])) {
+		} else if (right + right_there > 0 || (sub != KW_S_UNWRITTEN && (moved || fresh_differ(&r)))) {
 			sub = KW_S_RACE;
 			snprintf(text, sizeof text, "the same input gives different answers in different runs (%d of %d right): a race",
 				 right + right_there, RERUNS + REPEATS);

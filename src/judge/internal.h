@@ -104,6 +104,8 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 /* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err);
+/* One element by the plain f32 evaluation, as the output type holds it, and by the f64 one. */
+enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want);
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
 uint64_t kw_stage_output_hash(struct stage *s, int slot);
 int kw_stage_timeout_ms(const struct stage *s);

@@ -337,3 +337,14 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 	s->w->v->compare_ns += kw_now_ns() - begin;
 	return st;
 }
+
+enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want)
+{
+	int64_t one[KW_MAX_RANK];
+	enum kw_status st;
+
+	for (int d = 0; d < KW_MAX_RANK; d++)
+		one[d] = 1;
+	st = kw_eval_box(s->ev32, output, index, one, plain, NULL);
+	return st == KW_OK ? kw_eval_box(s->ev64, output, index, one, want, NULL) : st;
+}

@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define LOAD_TIMEOUT_MS 10000
+#define SECOND_LOOKS 4
+#define PLAIN_TIMES 4      /* an honest kernel may err this many times as much as a plain one (compare.h) */
 #define LINGER_NS 1000000
+#define SUSPICIONS 6       /* longer pauses that must all be busy: threads on their way to sleep get there meanwhile */
 
 void kw_trial_release(struct kw_play_result *r)
 {
@@ -213,6 +216,23 @@ static void keep_worst(struct stage *s, int output, const struct kw_compare_stat
 	r->error_ratio = st->worst_ratio;
 }
 
+/* The tolerance comes from a plain f32 evaluation of a sample. A few elements just outside of it may be those where such an
+ * evaluation errs most: asks it about the worst one itself. True: the tolerance grew. */
+static bool widen(struct stage *s, int output, const struct kw_compare_stats *st)
+{
+	struct kw_tolerance *t = &s->tol[output];
+	double plain, want, error;
+
+	if (t->exact || st->unwritten || st->nan_mismatched || st->mismatched == 0 || st->worst_ratio > 16 ||
+	    st->mismatched * 1000 > st->compared + 1000 || kw_stage_plain_at(s, output, st->worst_index, &plain, &want) != KW_OK)
+		return false;
+	error = PLAIN_TIMES * fabs(plain - want);
+	if (!(error > t->abs_part) || !(error < 16 * st->tolerance_at_worst))
+		return false;
+	t->abs_part = error;
+	return true;
+}
+
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err)
 {
 	bool usable;
@@ -224,6 +244,10 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 		struct kw_compare_stats stats;
 
 		st = kw_stage_compare(s, slot, fill, share, o, &stats, err);
+		if (st != KW_OK)
+			break;
+		for (int k = 0; k < SECOND_LOOKS && st == KW_OK && widen(s, o, &stats); k++)
+			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
 		if (st != KW_OK)
 			break;
 		if (fill == KW_FILL_DECLARED || !kw_compare_right(&stats) || stats.unwritten)
@@ -239,6 +263,14 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 }
 
 /* After a right answer: let the process run on for a moment with no call. A kernel leaves nothing running. */
+static bool stays_busy(struct stage *s)
+{
+	for (int i = 0; i < SUSPICIONS; i++)
+		if (kw_player_linger(s->player, 4 * LINGER_NS) <= LINGER_NS)
+			return false;
+	return true;
+}
+
 static void linger(struct stage *s, int slot)
 {
 	uint64_t before = kw_stage_output_hash(s, slot);
@@ -247,10 +279,10 @@ static void linger(struct stage *s, int slot)
 	if (kw_stage_output_hash(s, slot) != before)
 		kw_fail_verdict(s->w, s->c->label, KW_S_LATE_WRITE, "the output changed after the call had returned",
 				"the outputs' hash differs one millisecond after the call");
-	else if (busy > LINGER_NS / 2 && kw_player_linger(s->player, 2 * LINGER_NS) > LINGER_NS)
+	else if (busy > LINGER_NS / 2 && stays_busy(s))
 		kw_fail_verdict(s->w, s->c->label, KW_S_BACKGROUND,
 				"it goes on computing between calls, when no clock runs",
-				"CPU time was used in a pause without a call, twice");
+				"CPU time was used in every one of several pauses without a call");
 }
 
 enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool do_linger, int64_t *wall_ns,
