@@ -9,6 +9,7 @@
 
 #define LATE_NS 20000000   /* how long an unfinished answer is given to finish itself */
 #define RERUNS 3
+#define FEW 8              /* fewer numbers than this can agree by chance */
 #define REPEATS 4          /* of a wrong call in the process that gave the wrong answer */
 
 void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
@@ -115,7 +116,7 @@ static bool constant(struct stage *s, int slot, int output)
 	double first = got_at(s, slot, s->inputs + output, 0), want, want_first;
 	int differ = 0;
 
-	if (n < 2 || want_at(s, output, 0, &want_first, NULL) != KW_OK)
+	if (n < FEW || want_at(s, output, 0, &want_first, NULL) != KW_OK)
 		return false;
 	for (int64_t i = 1; i < n; i++)
 		if (got_at(s, slot, s->inputs + output, i) != first)
@@ -155,7 +156,7 @@ static enum kw_status ignores_input(struct stage *s, int slot, enum kw_fill fill
 	bool usable = false, same_answer;
 
 	*yes = false;
-	if (other == slot)
+	if (other == slot || kw_shape_count(&s->view[s->inputs + output].shape) < FEW)
 		return KW_OK;
 	kw_memo_keep(s, output, NULL); /* sets the places */
 	for (int i = 0; i < m->points && st == KW_OK; i++)
