@@ -211,7 +211,7 @@ static enum kw_status new_result(struct work *w, struct stage *s, bool unseen, s
 
 	*r = (struct kw_case_result){ .label = kw_arena_strdup(w->a, s->c->label), .perf = s->c->perf, .unseen = unseen };
 	r->dim_count = w->t->dim_count;
-	r->dims = kw_arena_copy(w->a, s->c->dims, (w->t->dim_count + 1) * 0 + w->t->dim_count * sizeof *r->dims);
+	r->dims = kw_arena_copy(w->a, s->c->dims, w->t->dim_count * sizeof *r->dims);
 	if (!r->label || (r->dim_count && !r->dims))
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	w->v->case_count++;

@@ -88,11 +88,10 @@ static void slot_views(const struct stage *s, int slot, struct kw_view *out)
 	}
 }
 
-static double evaluator_mode_params(const struct kw_task *t, double *values)
+static void param_values(const struct kw_task *t, double *values)
 {
 	for (size_t i = 0; i < t->param_count; i++)
 		values[i] = t->params[i].value;
-	return 0;
 }
 
 enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err)
@@ -105,7 +104,7 @@ enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement place
 
 	if (!params)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	evaluator_mode_params(s->w->t, params);
+	param_values(s->w->t, params);
 	if (s->w->c)
 		st = add_workspaces(s, &s->w->c->plan, &s->plan, true, err);
 	if (st == KW_OK && s->c->perf)
