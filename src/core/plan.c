@@ -110,49 +110,14 @@ static enum kw_status read_workspace(struct reader *r, struct kw_plan_cursor *c)
 	return expect_end(c);
 }
 
-/* tensormap NAME TENSOR box=(64, 64) swizzle=128 */
+/* tensormap … */
 static enum kw_status read_tensormap(struct reader *r, struct kw_plan_cursor *c)
 {
-	static const char *const swizzles[] = { "none", "32", "64", "128" };
 	struct kw_plan_tensormap *m = &r->plan->tensormaps[r->plan->tensormap_count];
-	struct kw_str word;
-	size_t at;
 	enum kw_status s = read_name(r, c, &m->name);
 
-	if (s != KW_OK)
-		return s;
-	kw_plan_blanks(c);
-	at = c->at;
-	m->tensor = kw_arena_str(c->arena, kw_plan_word(c));
-	if (!m->tensor)
-		return kw_plan_nomem(c);
-	if (!*m->tensor || (c->task && kw_plan_tensor_index(c->task, m->tensor) < 0))
-		return kw_plan_fail(c, at, "the name of a tensor should follow");
-	m->line = c->line;
-	m->swizzle = swizzles[0];
-	while (s == KW_OK && !kw_plan_at_end(c)) {
-		at = c->at;
-		word = kw_plan_word(c);
-		if (kw_str_eqz(word, "box") && kw_plan_take(c, '=')) {
-			s = kw_plan_exprs(c, '(', KW_MAX_RANK, m->box, &m->rank);
-		} else if (kw_str_eqz(word, "swizzle") && kw_plan_take(c, '=')) {
-			kw_plan_blanks(c);
-			at = c->at;
-			while (c->at < c->text.len && !strchr(" \t\r", c->text.ptr[c->at]))
-				c->at++;
-			word = (struct kw_str){ c->text.ptr + at, c->at - at };
-			m->swizzle = NULL;
-			for (size_t i = 0; i < 4; i++)
-				if (kw_str_eqz(word, swizzles[i]))
-					m->swizzle = swizzles[i];
-			if (!m->swizzle)
-				return kw_plan_fail(c, at, "swizzle is none, 32, 64 or 128");
-		} else {
-			return kw_plan_fail(c, at, "box=(...) or swizzle=... should follow");
-		}
-	}
-	if (s == KW_OK && m->rank == 0)
-		return kw_plan_fail(c, c->text.len, "box=(...) is missing");
+	if (s == KW_OK)
+		s = kw_plan_read_tensormap(c, m);
 	r->plan->tensormap_count += s == KW_OK;
 	return s;
 }

@@ -8,7 +8,8 @@
  *
  * Names that expressions may use: the task's dims; tune and define names (defines in order); and per
  * input and output tensor t: t.contiguous (0/1), t.align (bytes, largest power of two <= 4096 dividing
- * the base address), t.stride0..7 (elements), t.dim0..7; and device facts: sm, cores, simd_bytes. */
+ * the base address), t.stride0..7 (elements), t.dim0..7; and device facts: sm, cores, simd_bytes,
+ * smem_bytes. */
 #ifndef KW_CORE_PLAN_H
 #define KW_CORE_PLAN_H
 
@@ -19,6 +20,7 @@
 #include "core/shape.h"
 #include "core/task.h"
 
+enum { KW_MAP_MAX_RANK = 5 };             /* dims that a TMA descriptor can have */
 enum kw_arg_kind { KW_ARG_TENSOR, KW_ARG_WORKSPACE, KW_ARG_TENSORMAP, KW_ARG_SCALAR, KW_ARG_PARAM };
 struct kw_plan_arg {
 	enum kw_arg_kind kind;
@@ -45,10 +47,11 @@ struct kw_plan_workspace {
 	int line;
 };
 struct kw_plan_tensormap {
-	const char *name, *tensor;
-	int rank;
-	const struct kw_intexpr *box[KW_MAX_RANK];
+	const char *name, *tensor;                    /* an input, output or workspace */
+	int rank;                                     /* of the tensor: 1 to KW_MAP_MAX_RANK */
+	const struct kw_intexpr *box[KW_MAX_RANK];    /* the tensor's order: the last is the innermost */
 	const char *swizzle;                          /* "none" "32" "64" "128" */
+	int l2_bytes;                                 /* fetched into L2 at once: 0, 64, 128, 256 */
 	int line;
 };
 struct kw_plan_define {
@@ -90,16 +93,28 @@ struct kw_tune_point {
 /* What a plan means for one case and one tune point: every define and argument as a number. */
 struct kw_bound_arg {
 	enum kw_arg_kind kind;
-	int index;                        /* tensor: inputs first, then outputs; workspace: its index */
+	int index;                        /* tensor: inputs first, then outputs; workspace, map: its index */
 	enum kw_dtype dtype;
 	int64_t i;                        /* integer scalar */
 	double f;                         /* float param */
 };
 struct kw_bound_kernel {
 	const char *name;
-	int64_t grid[3], block[3], cluster[3], smem_bytes;
+	int64_t grid[3], block[3], cluster[3], smem_bytes; /* a grid with a 0 launches nothing */
+	bool cooperative, pdl;                        /* pdl: may begin before the one before it ends */
 	struct kw_bound_arg *args;
 	size_t arg_count;
+};
+/* A TMA descriptor, whatever the address: what cuTensorMapEncodeTiled is told, in the tensor's order (the
+ * driver wants it reversed). Every limit but the address's alignment to 16 bytes is checked already. */
+struct kw_bound_map {
+	enum kw_arg_kind kind;                        /* KW_ARG_TENSOR or KW_ARG_WORKSPACE */
+	int index;                                    /* as in kw_bound_arg */
+	enum kw_dtype dtype;
+	int rank;
+	int64_t dim[KW_MAP_MAX_RANK], stride_bytes[KW_MAP_MAX_RANK], box[KW_MAP_MAX_RANK];
+	int swizzle_bytes, l2_bytes;                  /* 0: none */
+	bool empty;                                   /* a dim is 0: there is nothing to describe */
 };
 struct kw_bound_plan {
 	bool applicable;                  /* every require and where holds, implicit ones too */
@@ -109,6 +124,8 @@ struct kw_bound_plan {
 	struct kw_bound_kernel *kernels;
 	size_t kernel_count;
 	struct kw_shape *workspaces;      /* shapes, in plan order */
+	struct kw_bound_map *tensormaps;  /* in plan order */
+	size_t tensormap_count;
 };
 /* views: the tensors' layout in this case (inputs then outputs; base may be a fake address whose
  * alignment is right). Implicit requirement: a tensor whose strides the plan never passes must be

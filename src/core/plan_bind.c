@@ -68,6 +68,9 @@ static bool uses_tensors(const struct kw_plan *p)
 	for (size_t i = 0; i < p->workspace_count; i++)
 		for (int j = 0; j < p->workspaces[i].rank; j++)
 			kw_intexpr_names(p->workspaces[i].shape[j], on_name, &used);
+	for (size_t i = 0; i < p->tensormap_count; i++)
+		for (int j = 0; j < p->tensormaps[i].rank; j++)
+			kw_intexpr_names(p->tensormaps[i].box[j], on_name, &used);
 	for (size_t i = 0; i < p->kernel_count; i++) {
 		const struct kw_plan_kernel *k = &p->kernels[i];
 
@@ -403,6 +406,8 @@ static enum kw_status bind_kernel(struct binder *b, const struct kw_plan_kernel 
 	enum kw_status s = bind_sizes(b, k, "grid", k->grid, k->grid_rank, 0, out->grid);
 
 	out->name = k->name;
+	out->cooperative = k->cooperative;
+	out->pdl = k->pdl;
 	if (s == KW_OK)
 		s = bind_sizes(b, k, "block", k->block, k->block_rank, 1, out->block);
 	if (s == KW_OK)
@@ -439,6 +444,10 @@ enum kw_status kw_plan_bind(const struct kw_plan *p, const struct kw_task *t, co
 	if (s != KW_OK || !out->applicable)
 		return s;
 	s = bind_workspaces(&b);
+	if (s == KW_OK)
+		s = kw_plan_bind_tensormaps(p, t, views, &b.defines, a, out, err);
+	if (s != KW_OK || !out->applicable)
+		return s;
 	out->kernels = kw_arena_calloc(a, p->kernel_count, sizeof(*out->kernels));
 	if (s == KW_OK && !out->kernels)
 		return nomem(&b);

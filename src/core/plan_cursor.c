@@ -177,7 +177,7 @@ static void check_dotted(struct names *n, const char *name, const char *dot)
 
 static void check_name(void *arg, const char *name)
 {
-	static const char *const facts[] = { "sm", "cores", "simd_bytes" };
+	static const char *const facts[] = { "sm", "cores", "simd_bytes", "smem_bytes" };
 	struct names *n = arg;
 	const struct kw_plan *p = n->c->plan;
 	const struct kw_task *t = n->c->task;
@@ -191,7 +191,7 @@ static void check_name(void *arg, const char *name)
 		check_dotted(n, name, dot);
 		return;
 	}
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		known[count++] = facts[i];
 	for (size_t i = 0; i < t->dim_count; i++)
 		known[count++] = t->dims[i].name;
@@ -245,7 +245,7 @@ enum kw_status kw_plan_expr(struct kw_plan_cursor *c, const struct kw_intexpr **
 				    names.near);
 	return kw_plan_fail(c, at, "unknown name '%s'; an expression knows the task's dims, tune and "
 				   "define names, x.stride0, x.align and the like of a tensor x, and "
-				   "sm, cores, simd_bytes",
+				   "sm, cores, simd_bytes, smem_bytes",
 			    names.unknown);
 }
 

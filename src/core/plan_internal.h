@@ -45,6 +45,13 @@ enum kw_status kw_plan_exprs(struct kw_plan_cursor *c, char open, size_t max,
 
 enum kw_status kw_plan_read_kernel(struct kw_plan_cursor *c, struct kw_plan_kernel *k);
 
+/* plan_tensormap.c */
+enum kw_status kw_plan_read_tensormap(struct kw_plan_cursor *c, struct kw_plan_tensormap *m);
+/* After the workspaces. What a layout makes impossible is not applicable; a box that no layout allows is an error. */
+enum kw_status kw_plan_bind_tensormaps(const struct kw_plan *p, const struct kw_task *t, const struct kw_view *views,
+				       const struct kw_intenv *env, struct kw_arena *a, struct kw_bound_plan *out,
+				       struct kw_error *err);
+
 /* Position of a tensor: inputs first, then outputs; -1 if there is none. */
 int kw_plan_tensor_index(const struct kw_task *t, const char *name);
 

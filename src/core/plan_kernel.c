@@ -181,6 +181,9 @@ static enum kw_status read_dims(struct kw_plan_cursor *c, const struct kw_intexp
 
 static enum kw_status read_field(struct kw_plan_cursor *c, enum field f, struct kw_plan_kernel *k)
 {
+	if (f == PDL && c->plan->kernel_count == 0)
+		return kw_plan_fail(c, c->at - strlen(fields[PDL]),
+				    "the first kernel cannot have 'pdl': there is none before it to overlap with");
 	if (f == COOPERATIVE || f == PDL) {
 		k->cooperative = k->cooperative || f == COOPERATIVE;
 		k->pdl = k->pdl || f == PDL;

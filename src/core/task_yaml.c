@@ -48,7 +48,7 @@ bool kw_core_is_reserved(const char *name)
 		"else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long",
 		"register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
 		"switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "bool",
-		"true", "false", "and", "or", "not", "sm", "cores", "simd_bytes", "layout", "large",
+		"true", "false", "and", "or", "not", "sm", "cores", "simd_bytes", "smem_bytes", "layout", "large",
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

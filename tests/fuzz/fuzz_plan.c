@@ -14,8 +14,9 @@ static struct kw_task task;
 
 static void bind_plan(const struct kw_plan *p, struct kw_arena *a)
 {
-	static const struct kw_intenv_var facts_vars[] = { { "sm", 0 }, { "cores", 2 }, { "simd_bytes", 32 } };
-	static const struct kw_intenv facts = { facts_vars, 3, NULL };
+	static const struct kw_intenv_var facts_vars[] = { { "sm", 0 }, { "cores", 2 }, { "simd_bytes", 32 },
+							   { "smem_bytes", 232448 } };
+	static const struct kw_intenv facts = { facts_vars, 4, NULL };
 	struct kw_view views[2] = { { KW_F32, { 2, { 10, 7 } }, { 9, 1 }, NULL },
 				    { KW_F32, { 1, { 10 } }, { 1 }, NULL } };
 	struct kw_bound_plan b;
@@ -28,6 +29,9 @@ static void bind_plan(const struct kw_plan *p, struct kw_arena *a)
 		must(b.define_count == p->tune_count + p->define_count);
 		for (size_t i = 0; i < b.kernel_count; i++)
 			must(b.kernels[i].grid[0] >= 0 && b.kernels[i].block[0] >= 1);
+		must(b.tensormap_count == p->tensormap_count && !b.kernels[0].pdl);
+		for (size_t i = 0; i < b.tensormap_count; i++)
+			must(b.tensormaps[i].rank >= 1 && b.tensormaps[i].box[0] >= 1 && b.tensormaps[i].box[0] <= 256);
 	} else {
 		must(b.why_not && b.why_not[0]);
 	}

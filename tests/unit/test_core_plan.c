@@ -69,9 +69,9 @@ static void test_lines(void)
 
 	is_int(parse("int before;\n"
 		     "  //@ kernel first grid=(cdiv(rows, BY), cols) block=(THREADS) smem=(THREADS * 4) cluster=(2)"
-		     " cooperative pdl args=(x, y, partial, map, cols:i32, eps, eps:f64, rows * 2 + x.stride0:i64,"
+		     " cooperative args=(x, y, partial, map, cols:i32, eps, eps:f64, rows * 2 + x.stride0:i64,"
 		     " (cols % 8 == 0 ? 8 : 1):i32)\n"
-		     "//@ kernel second args = ( partial , y )\n"
+		     "//@ kernel second pdl args = ( partial , y )\n"
 		     "//@ workspace partial f32[rows, 2] zero\n"
 		     "//@ tensormap map x box=(64, 32) swizzle=128\n"
 		     "//@\n"
@@ -91,7 +91,7 @@ static void test_lines(void)
 	ok(k->grid_rank == 2 && k->block_rank == 1 && k->cluster_rank == 1, "ranks");
 	is_str(kw_intexpr_text(k->grid[0]), "cdiv(rows, BY)", "a comma in brackets divides no list");
 	is_str(kw_intexpr_text(k->smem), "(THREADS * 4)", "shared memory");
-	ok(k->cooperative && k->pdl && k->line == 2, "flags of a launch, and its line");
+	ok(k->cooperative && !k->pdl && k->line == 2 && plan.kernels[1].pdl, "flags of a launch, and its line");
 	is_int((int64_t)k->arg_count, 9, "arguments");
 	ok(k->args[0].kind == KW_ARG_TENSOR && k->args[1].kind == KW_ARG_TENSOR &&
 		   k->args[2].kind == KW_ARG_WORKSPACE && k->args[3].kind == KW_ARG_TENSORMAP &&
@@ -109,6 +109,78 @@ static void test_lines(void)
 	ok(plan.tune_count == 2 && plan.tunes[0].value_count == 3 && plan.tunes[0].default_value == 256 &&
 		   plan.tunes[1].default_value == 4, "a tune space; the first value is the default");
 	ok(plan.flag_count == 2 && strcmp(plan.flags[1], "-funroll-loops") == 0, "flags");
+}
+
+/* What cuTensorMapEncodeTiled will be told, and what it would refuse. */
+static void test_tensormaps(void)
+{
+	const struct kw_bound_map *m;
+
+	make_views(10, 40);
+	is_int(parse("//@ kernel f grid=(rows) block=(128) cooperative args=(a, b, c)\n"
+		     "//@ kernel g pdl args=(a)\n"
+		     "//@ workspace w bf16[rows, 4, 64]\n"
+		     "//@ tune N in {32, 64}\n"
+		     "//@ tensormap a x box=(8, N) swizzle=128 l2=256\n"
+		     "//@ tensormap b w box=(8, 1, N) swizzle=64\n"
+		     "//@ tensormap c weight box=(N * 4)\n"), KW_OK, "three maps: %s", line);
+	is_int(bind_at(NULL, 10, 40), KW_OK, "bound: %s", line);
+	ok(bound.applicable && bound.tensormap_count == 3, "all of them: %s", bound.why_not ? bound.why_not : "");
+	m = bound.tensormaps;
+	ok(m->kind == KW_ARG_TENSOR && m->index == 0 && m->dtype == KW_F32 && m->rank == 2, "of a tensor");
+	ok(m->dim[0] == 10 && m->dim[1] == 40 && m->stride_bytes[0] == 160 && m->stride_bytes[1] == 4, "its layout");
+	ok(m->box[0] == 8 && m->box[1] == 32 && m->swizzle_bytes == 128 && m->l2_bytes == 256 && !m->empty, "its box");
+	ok(m[1].kind == KW_ARG_WORKSPACE && m[1].index == 0 && m[1].dtype == KW_BF16 && m[1].rank == 3 &&
+		   m[1].stride_bytes[0] == 512 && m[1].l2_bytes == 128, "of a workspace");
+	ok(m[2].index == 1 && m[2].rank == 1 && m[2].swizzle_bytes == 0, "of a vector");
+	ok(bound.kernels[0].cooperative && !bound.kernels[0].pdl && bound.kernels[1].pdl, "how kernels are launched");
+	ok(bound.kernels[0].args[1].kind == KW_ARG_TENSORMAP && bound.kernels[0].args[1].index == 1, "an argument");
+
+	is_int(bind_at(NULL, 0, 40), KW_OK, "no rows: %s", line);
+	ok(bound.applicable && bound.tensormaps[0].empty, "nothing to describe");
+	make_views(10, 41);
+	is_int(bind_at(NULL, 10, 41), KW_OK, "an odd width: %s", line);
+	ok(!bound.applicable, "is not applicable");
+	is_str(bound.why_not, "the tensor map a: stride0 of x is 164 bytes; it must be a multiple of 16, from 16 to 2^40",
+	       "and says why");
+	make_views(1, 41);
+	is_int(bind_at(NULL, 1, 41), KW_OK, "one row: %s", line);
+	ok(bound.applicable && bound.tensormaps[0].stride_bytes[0] == 176, "its stride does not matter");
+	make_views(10, 40);
+	views[0].base = (void *)(uintptr_t)8200;
+	is_int(bind_at(NULL, 10, 40), KW_OK, "an odd address: %s", line);
+	is_str(bound.why_not, "the tensor map a: the address of x is not aligned to 16 bytes", "likewise");
+	make_views(10, 40);
+	views[0].stride[1] = 2;
+	is_int(bind_at(NULL, 10, 40), KW_OK, "gaps: %s", line);
+	is_str(bound.why_not, "the tensor map a: stride1 of x is 2 elements; the innermost must be 1", "likewise");
+	make_views(10, 40);
+	views[0].stride[0] = 0;
+	is_int(bind_at(NULL, 10, 40), KW_OK, "an expanded row: %s", line);
+	ok(!bound.applicable && strstr(bound.why_not, "stride0 of x is 0 bytes"), "likewise: %s", bound.why_not);
+	make_views(10, 40);
+}
+
+static void test_bad_boxes(void)
+{
+	static const struct {
+		const char *map, *message;
+	} cases[] = {
+		{ "box=(8, 0)", "tensor map 'm': the box size '0' is 0; it must be 1 to 256" },
+		{ "box=(257, 8)", "the box size '257' is 257; it must be 1 to 256" },
+		{ "box=(8, 3)", "the innermost box size is 12 bytes (3 x 4); it must be a multiple of 16" },
+		{ "box=(8, 64) swizzle=128", "the innermost box size is 256 bytes; with swizzle=128 it must be 128 at most" },
+		{ "box=(8, 1 / (rows - 10))", "divi" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "//@ kernel f args=(m)\n//@ tensormap m x %s\n", cases[i].map);
+		is_int(parse(text), KW_OK, "%s is read: %s", cases[i].map, line);
+		is_int(bind_at(NULL, 10, 40), KW_ERR_INPUT, "%s is refused", cases[i].map);
+		ok(strstr(line, "k.c:2") && strstr(line, cases[i].message), "%.*s", (int)strcspn(line, "\n"), line);
+	}
 }
 
 static void test_errors(void)
@@ -165,10 +237,20 @@ static void test_errors(void)
 		{ "//@ workspace w f32(2)\n", "k.c:1:20: ", "'[' should follow" },
 		{ "//@ workspace w f32[2] zeroed\n", "k.c:1:24: ", "only 'zero' can follow" },
 		{ "//@ workspace w f32[2] zero 1\n", "k.c:1:29: ", "nothing should follow" },
-		{ "//@ tensormap m z box=(1)\n", "k.c:1:17: ", "the name of a tensor should follow" },
+		{ "//@ tensormap m z box=(1)\n", "k.c:1:17: ", "unknown tensor 'z'; did you mean 'x'?" },
+		{ "//@ tensormap m whatever box=(1)\n", "k.c:1:17: ", "the task 'norm' has no 'whatever'" },
+		{ "//@ tensormap m\n", "k.c:1:16: ", "the name of a tensor should follow" },
 		{ "//@ tensormap m x\n", "k.c:1:18: ", "box=(...) is missing" },
 		{ "//@ tensormap m x box=(1) swizzle=7\n", "k.c:1:35: ", "swizzle is none, 32, 64 or 128" },
-		{ "//@ tensormap m x bax=(1)\n", "k.c:1:19: ", "box=(...) or swizzle=... should follow" },
+		{ "//@ tensormap m x bax=(1)\n", "k.c:1:19: ", "box=(...), swizzle=... or l2=... should follow" },
+		{ "//@ tensormap m x box=(1) box=(1)\n", "k.c:1:27: ", "'box' is there already" },
+		{ "//@ tensormap m x box=()\n", "k.c:1:23: ", "1 to 5 sizes should be in the brackets" },
+		{ "//@ tensormap m x box=(64)\n", "k.c:1:23: ", "'x' has 2 dims and the box has 1; give a size of 1" },
+		{ "//@ tensormap m weight box=(1, 64)\n", "k.c:1:28: ", "'weight' has 1 dim and the box has 2" },
+		{ "//@ tensormap m x box=(8, 8) l2=100\n", "k.c:1:33: ", "l2 is none, 64, 128 or 256" },
+		{ "//@ workspace w f32[1, 2, 3, 4, 5, 6]\n//@ tensormap m w box=(8)\n", "k.c:2:17: ",
+		  "'w' has 6 dims; a tensor map has at most 5" },
+		{ "//@ kernel f pdl args=(x)\n", "k.c:1:14: ", "the first kernel cannot have 'pdl'" },
 		{ "//@ where\n", "k.c:1:10: ", "ends where a value should follow" },
 		{ "//@ require rows >= colls\n", "k.c:1:21: ", "unknown name 'colls'; did you mean 'cols'?" },
 		{ "//@ flags\n", "k.c:1:10: ", "a compiler flag should follow" },
@@ -406,6 +488,8 @@ int main(void)
 	if (!is_int(kw_task_parse_yaml(&task, "t.yaml", task_text, strlen(task_text), &err), KW_OK, "the task"))
 		return done();
 	test_lines();
+	test_tensormaps();
+	test_bad_boxes();
 	test_errors();
 	test_bind();
 	test_conditions();
