@@ -1,8 +1,10 @@
-/* kwright memory list | show NAME | search WORDS */
+/* kwright memory list | show NAME | search WORDS. A NAME is a pattern, hardware:SHEET or a number. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/cmd.h"
+#include "core/hardware.h"
 #include "memory/memory.h"
 #include "report/table.h"
 
@@ -105,7 +107,32 @@ static enum kw_status show_row(const struct kw_cmd *cmd, int64_t id, struct kw_s
 	return KW_OK;
 }
 
-/* A number of experience, or the name of a pattern. */
+static enum kw_status show_sheet(const struct kw_cmd *cmd, const char *name, struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_hardware h;
+	char *text;
+	size_t len;
+	json_t *o;
+	enum kw_status status = kw_hardware_load(name, a, &h, err);
+
+	if (status == KW_OK)
+		status = kw_data_read(kw_arena_printf(a, "knowledge/hardware/%s.yaml", name), a, &text, &len, err);
+	if (status != KW_OK)
+		return status;
+	if (!cmd->json) {
+		printf("%s", text);
+		return KW_OK;
+	}
+	o = kw_hardware_to_json(&h);
+	if (o && (json_object_set_new(o, "kind", json_string("hardware")) != 0 ||
+		  json_object_set_new(o, "sheet", json_string(name)) != 0)) {
+		json_decref(o);
+		o = NULL;
+	}
+	return kw_print_json(o, err);
+}
+
+/* A number of experience, the name of a pattern, or hardware:SHEET. */
 static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a,
 			   struct kw_error *err)
 {
@@ -117,6 +144,8 @@ static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, st
 
 	if (kw_str_to_i64(kw_str_from(word), &id))
 		return show_row(cmd, id, memory, a, err);
+	if (strncmp(word, "hardware:", 9) == 0)
+		return show_sheet(cmd, word + 9, a, err);
 	status = kw_memory_patterns(NULL, a, &patterns, &n, err);
 	for (size_t i = 0; status == KW_OK && i < n; i++)
 		if (strcmp(patterns[i].name, word) == 0)
@@ -154,8 +183,8 @@ enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct k
 	static const struct kw_syntax syntax = {
 		"memory", "list | show NAME | search WORDS", 1, KW_ARGS_MAX,
 		"list    patterns and the newest experience\n"
-		"show    a pattern by its name, or an experience by its number\n"
-		"search  patterns and experience with these words, best first",
+		"show    a pattern by its name, a hardware sheet (hardware:h200), or an experience by its number\n"
+		"search  patterns, hardware sheets and experience with these words, best first",
 		"kwright memory search softmax row", options, 1
 	};
 	struct own own = { 0 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "core/hardware.h"
 
 enum { LIMIT_DEFAULT = 50, SHEET_MAX_TEXT = 4096 };
 
@@ -170,25 +171,29 @@ static enum kw_status add_patterns(struct finder *f, struct kw_error *err)
 
 static enum kw_status add_sheets(struct finder *f, struct kw_error *err)
 {
-	char **paths, *text;
+	const char *const *names;
+	char *text, size[40], rate[40];
 	size_t n, len;
-	enum kw_status st = kw_data_list("knowledge/hardware/", NULL, f->arena, &paths, &n, err);
+	enum kw_status st = kw_hardware_list(f->arena, &names, &n, err);
 
 	for (size_t i = 0; st == KW_OK && i < n; i++) {
-		struct kw_memory_row r = { .kind = "hardware",
-					   .name = kw_path_base(paths[i]),
-					   .family = "",
-					   .device = paths[i],
-					   .dtype = "",
-					   .outcome = "" };
+		struct kw_memory_row r = { .kind = "hardware", .name = names[i], .family = "", .dtype = "", .outcome = "" };
+		struct kw_hardware h;
 
-		st = kw_data_read(paths[i], f->arena, &text, &len, err);
-		if (st != KW_OK)
+		st = kw_hardware_load(names[i], f->arena, &h, err);
+		r.device = kw_arena_printf(f->arena, "knowledge/hardware/%s.yaml", names[i]);
+		if (st == KW_OK && r.device)
+			st = kw_data_read(r.device, f->arena, &text, &len, err);
+		if (st != KW_OK || !r.device)
 			break;
 		if (len > SHEET_MAX_TEXT)
 			text[SHEET_MAX_TEXT] = '\0';
-		r.text = text;
-		add(f, &r);
+		r.text = kw_arena_printf(f->arena, "%s, %s, %d units, %s at %s\n%s", h.name, h.arch, h.units,
+					 kw_human_rate((double)h.memory_bytes, "B", size, sizeof(size)),
+					 kw_human_rate(h.memory_bytes_per_s, "B/s", rate, sizeof(rate)), text);
+		f->nomem = f->nomem || !r.text;
+		if (r.text)
+			add(f, &r);
 	}
 	return st;
 }
