@@ -1,6 +1,5 @@
 /* kwright optimize TASK */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
@@ -31,17 +30,10 @@ static const struct kw_syntax syntax = {
 	"optimize", "TASK", 1, 1,
 	"Searches for a fast kernel, proves the best one on every case and on sizes it has not seen, and writes it\n"
 	"with how to call it to .kernelwright/results/. A run that was stopped goes on by `kwright runs resume`.\n"
-	"Exit code 0: there is one. 1: no pattern fits, or none was right.",
+	"Exit code 0: there is one. 1: no pattern fits, none was right, or none was proven within the budget.",
 	"kwright optimize 'softmax(x, axis=-1)' --input 'x:f32[128,4096]'", options,
 	sizeof(options) / sizeof(options[0])
 };
-
-/* Yes: there is a kernel that was judged in full. What was only screened is not handed over. */
-static enum kw_status answer(const struct kw_report *r)
-{
-	return r->run.state == KW_RUN_NO_PATTERN || r->run.state == KW_RUN_NO_CORRECT || !r->has_best ||
-	       strncmp(r->best_row.effort, "screen", 6) == 0 ? KW_NO : KW_OK;
-}
 
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
 			       struct kw_error *err)
@@ -61,7 +53,7 @@ enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r,
 		kw_report_text(&r->report, &out);
 		status = kw_print_buf(&out, err);
 	}
-	return status == KW_OK ? answer(&r->report) : status;
+	return status == KW_OK && !r->report.proven ? KW_NO : status;
 }
 
 enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)

@@ -297,8 +297,8 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 {
 	static const struct kw_option options[] = {
 		{ "records", KW_OPT_FLAG, offsetof(struct own, record), NULL, "show: its records, one JSON line each" },
-		{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "resume: a new budget" },
-		{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "resume: a new budget" },
+		{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "resume: a new budget for all of the run" },
+		{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "resume: a new budget for all of the run" },
 		{ "task", KW_OPT_TEXT, offsetof(struct own, task), "TASK", "verify: the record's task, if not in the store" },
 		{ "file", KW_OPT_TEXT, offsetof(struct own, file), "FILE", "verify: the record's candidate, likewise" },
 		{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "resume, verify: of candidates" },

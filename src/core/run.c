@@ -13,6 +13,11 @@ const char *kw_run_state_text(enum kw_run_state s)
 	return (unsigned)s < KW_RUN_STATE_COUNT ? texts[s] : "unknown";
 }
 
+bool kw_run_state_open(enum kw_run_state s)
+{
+	return s == KW_RUN_RUNNING || s == KW_RUN_INTERRUPTED || s == KW_RUN_FAILED;
+}
+
 static json_t *make(const struct kw_field *fields, size_t count, const void *base)
 {
 	json_t *obj = json_object();

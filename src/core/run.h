@@ -23,6 +23,8 @@ enum kw_run_state {
 	KW_RUN_STATE_COUNT
 };
 const char *kw_run_state_text(enum kw_run_state s);
+/* Not at its end: running, killed, interrupted, or ended by a fault. What it has so far is no result. */
+bool kw_run_state_open(enum kw_run_state s);
 
 struct kw_model_call {
 	const char *provider, *model, *role;

@@ -16,6 +16,14 @@ enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e, con
 /* The tuner's reports of a run as its fact "tune". */
 json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r);
 
+enum kw_status kw_op_put_reasons(struct kw_store *s, int64_t run_id, const char *const *reasons, size_t count,
+				 struct kw_error *err);
+/* What the user asked for, over the search's defaults. */
+void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_opts *o);
+/* The same for a run that is resumed: its own options, over them a new budget or number of threads. */
+enum kw_status kw_op_search_again(struct kw_search_opts *so, const struct kw_run_row *row,
+				  const struct kw_op_search_opts *o, struct kw_arena *a, struct kw_error *err);
+
 /* The strategy's name of runs that only tune one file; their option "candidate" is its hash. */
 #define KW_OP_TUNE_FILE "tune FILE"
 enum kw_status kw_op_tune_resume(struct kw_store *s, const struct kw_run_row *row, const struct kw_op_search_opts *o,

@@ -56,9 +56,24 @@ static enum kw_status put_list(struct kw_store *s, int64_t run_id, const char *n
 	return status;
 }
 
+enum kw_status kw_op_put_reasons(struct kw_store *s, int64_t run_id, const char *const *reasons, size_t count,
+				 struct kw_error *err)
+{
+	json_t *list = json_array();
+	enum kw_status status = KW_OK;
+
+	for (size_t i = 0; i < count; i++)
+		if (json_array_append_new(list, json_string(reasons[i])) != 0)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (status == KW_OK && count)
+		status = put_list(s, run_id, "reasons", json_incref(list), err);
+	json_decref(list);
+	return status;
+}
+
 static enum kw_status put_facts(struct kw_store *s, const struct kw_search_result *r, struct kw_error *err)
 {
-	json_t *tunes = json_array(), *reasons = json_array();
+	json_t *tunes = json_array();
 	enum kw_status status = KW_OK;
 
 	/* A resumed run that ended without tuning keeps the reports it has. */
@@ -69,16 +84,10 @@ static enum kw_status put_facts(struct kw_store *s, const struct kw_search_resul
 		if (json_array_append_new(tunes, kw_op_tune_json(c, &r->tunes[i])) != 0)
 			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	}
-	for (size_t i = 0; i < r->reason_count; i++)
-		if (json_array_append_new(reasons, json_string(r->reasons[i])) != 0)
-			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	if (status == KW_OK && r->tune_count)
 		status = put_list(s, r->run_id, "tune", json_incref(tunes), err);
-	if (status == KW_OK && r->reason_count)
-		status = put_list(s, r->run_id, "reasons", json_incref(reasons), err);
 	json_decref(tunes);
-	json_decref(reasons);
-	return status;
+	return status == KW_OK ? kw_op_put_reasons(s, r->run_id, r->reasons, r->reason_count, err) : status;
 }
 
 /* The search itself, what it leaves in the store and in files, and the report. */
@@ -113,8 +122,9 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 	return status;
 }
 
-static void set_opts(struct kw_search_opts *so, const struct kw_op_search_opts *o)
+void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_opts *o)
 {
+	kw_search_opts_default(so);
 	so->budget = o->budget;
 	so->judge.seed = o->seed;
 	so->judge.threads = o->threads;
@@ -133,8 +143,7 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 	enum kw_status status;
 
 	memset(out, 0, sizeof(*out));
-	kw_search_opts_default(&so);
-	set_opts(&so, o);
+	kw_op_search_defaults(&so, o);
 	status = kw_op_backend(o->backend ? o->backend : "c", &backend, err);
 	if (status == KW_OK) {
 		so.backend = backend->name;
@@ -154,9 +163,43 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 	return status;
 }
 
-static bool is_over(enum kw_run_state s)
+enum kw_status kw_op_search_again(struct kw_search_opts *so, const struct kw_run_row *row,
+				  const struct kw_op_search_opts *o, struct kw_arena *a, struct kw_error *err)
 {
-	return s != KW_RUN_RUNNING && s != KW_RUN_INTERRUPTED && s != KW_RUN_BUDGET && s != KW_RUN_FAILED;
+	enum kw_status status;
+
+	kw_search_opts_default(so);
+	so->backend = row->backend;
+	so->device = row->device;
+	so->strategy = row->strategy;
+	so->resume_run = row->id;
+	so->progress = o->progress;
+	so->progress_arg = o->progress_arg;
+	status = kw_search_opts_read(so, row->options, a, err);
+	if (status != KW_OK)
+		return status;
+	if (o->threads)
+		so->judge.threads = o->threads;
+	if (o->budget.max_evaluations)
+		so->budget.max_evaluations = o->budget.max_evaluations;
+	if (o->budget.max_wall_ns)
+		so->budget.max_wall_ns = o->budget.max_wall_ns;
+	return KW_OK;
+}
+
+/* Ended for good, and with all that it should leave: a run may be killed between its last verdict and its files. */
+static enum kw_status is_over(struct kw_store *s, const struct kw_run_row *row, bool *over, struct kw_error *err)
+{
+	json_t *files = NULL;
+	enum kw_status status;
+
+	*over = !kw_run_state_open(row->state) && row->state != KW_RUN_BUDGET;
+	if (!*over || !row->best_verdict_id)
+		return KW_OK;
+	status = kw_store_fact_get(s, row->id, "files", &files, err);
+	*over = files != NULL;
+	json_decref(files);
+	return status;
 }
 
 static enum kw_status go_on(struct kw_store *store, const struct kw_run_row *row,
@@ -168,25 +211,12 @@ static enum kw_status go_on(struct kw_store *store, const struct kw_run_row *row
 	char name[64];
 	enum kw_status status;
 
-	kw_search_opts_default(&so);
 	snprintf(name, sizeof(name), "(task of run %lld)", (long long)row->id);
-	status = kw_search_opts_read(&so, row->options, a, err);
+	status = kw_op_search_again(&so, row, o, a, err);
 	if (status == KW_OK)
 		status = kw_op_task_parse(name, row->task_text, &t, err);
 	if (status != KW_OK)
 		return status;
-	so.backend = row->backend;
-	so.device = row->device;
-	so.strategy = row->strategy;
-	so.resume_run = row->id;
-	so.progress = o->progress;
-	so.progress_arg = o->progress_arg;
-	if (o->threads)
-		so.judge.threads = o->threads;
-	if (o->budget.max_evaluations)
-		so.budget.max_evaluations = o->budget.max_evaluations;
-	if (o->budget.max_wall_ns)
-		so.budget.max_wall_ns = o->budget.max_wall_ns;
 	status = run_search(store, &t, &so, out, err);
 	kw_op_task_release(&t);
 	return status;
@@ -198,6 +228,7 @@ enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const s
 	struct kw_store *store = NULL;
 	struct kw_run_row row;
 	struct kw_arena a;
+	bool over = false;
 	enum kw_status status;
 
 	memset(out, 0, sizeof(*out));
@@ -206,7 +237,9 @@ enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const s
 	status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK)
 		status = kw_store_run_get(store, run_id, &a, &row, err);
-	if (status == KW_OK && is_over(row.state)) {
+	if (status == KW_OK)
+		status = is_over(store, &row, &over, err);
+	if (status == KW_OK && over) {
 		out->state = row.state;
 		status = kw_report_load(&out->report, store, run_id, err);
 	} else if (status == KW_OK && strcmp(row.strategy, KW_OP_TUNE_FILE) == 0) {

@@ -16,65 +16,38 @@ struct tune_job {
 	int64_t run_id;
 };
 
-static enum kw_status store_tune(struct tune_job *j, const struct kw_tune_report *r, struct kw_error *err)
+static enum kw_status store_tune(struct tune_job *j, const struct kw_tune_result *r, struct kw_error *err)
 {
 	json_t *list = json_array();
 	enum kw_status status;
 
-	if (json_array_append_new(list, kw_op_tune_json(&j->c, r)) != 0)
+	if (json_array_append_new(list, kw_op_tune_json(&j->c, &r->report)) != 0)
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	else
 		status = kw_store_fact_put(j->store, j->run_id, "tune", list, err);
 	json_decref(list);
-	return status;
-}
-
-/* Full judgement of the best point; right says whether it passed. */
-static enum kw_status judge_best(struct tune_job *j, bool *right, struct kw_error *err)
-{
-	struct kw_verdict v;
-	struct kw_judge_opts jo;
-	int64_t id;
-	enum kw_status status;
-
-	kw_verdict_init(&v);
-	kw_judge_opts_default(&jo, KW_EFFORT_FULL);
-	jo.seed = j->so.judge.seed;
-	jo.threads = j->so.judge.threads;
-	jo.large = j->so.judge.large;
-	status = kw_judge_eval(j->judge, &j->task.task, j->task.expr, &j->c, &jo, &v, err);
-	if (status == KW_OK)
-		status = kw_store_verdict_put(j->store, j->run_id, 1, "full", &v, &id, err);
-	if (status == KW_OK)
-		status = kw_op_learn(&j->task.task, j->task.expr, &j->c, &v, err);
-	*right = v.cls == KW_V_OK;
-	kw_verdict_release(&v);
-	return status;
+	return status == KW_OK ? kw_op_put_reasons(j->store, j->run_id, r->reasons, r->reason_count, err) : status;
 }
 
 /* With a run that is ours: tunes, judges, ends it, reports. */
 static enum kw_status tune(struct tune_job *j, struct kw_op_search *out, struct kw_error *err)
 {
-	struct kw_tune_report report = { 0 };
+	struct kw_tune_result r = { 0 };
 	struct kw_error ignored;
-	bool right = false;
 	enum kw_status status, ended;
 
 	kw_error_reset(&ignored);
 	out->run_id = j->run_id;
 	j->so.memory = j->memory;
 	status = kw_tune_run(&j->task.task, j->task.expr, &j->c, &j->so, j->judge, j->store, j->run_id,
-			     &j->arena, &report, err);
+			     &j->arena, &r, err);
 	if (status == KW_OK)
-		status = store_tune(j, &report, err);
-	if (status == KW_OK && (report.best_values || j->c.plan.tune_count == 0))
-		status = judge_best(j, &right, err);
-	out->state = status == KW_ERR_INTERRUPTED ? KW_RUN_INTERRUPTED : status != KW_OK ? KW_RUN_FAILED
-		   : right ? KW_RUN_EXHAUSTED : KW_RUN_NO_CORRECT;
+		status = store_tune(j, &r, err);
+	out->state = status == KW_ERR_INTERRUPTED ? KW_RUN_INTERRUPTED : status != KW_OK ? KW_RUN_FAILED : r.state;
 	ended = kw_store_run_end(j->store, j->run_id, out->state, NULL, status == KW_OK ? err : &ignored);
 	if (status == KW_OK)
 		status = ended;
-	if (status == KW_OK && right)
+	if (status == KW_OK && r.right)
 		status = kw_op_result_write(j->store, j->run_id, &j->task.task, &j->c, err);
 	if (status == KW_OK)
 		status = kw_report_load(&out->report, j->store, j->run_id, err);
@@ -83,17 +56,25 @@ static enum kw_status tune(struct tune_job *j, struct kw_op_search *out, struct 
 
 static enum kw_status new_run(struct tune_job *j, struct kw_error *err)
 {
-	char options[160];
+	json_t *options = kw_search_opts_json(&j->so);
 	struct kw_run_row row = { .task_name = j->task.task.name, .task_text = j->task.task.text,
 				  .task_sha = j->task.task.sha256, .backend = j->so.backend,
-				  .device = j->so.device, .strategy = KW_OP_TUNE_FILE,
-				  .options = options };
-	enum kw_status status = kw_store_candidate_put(j->store, &j->c, err);
+				  .device = j->so.device, .strategy = KW_OP_TUNE_FILE };
+	struct kw_buf text;
+	enum kw_status status = KW_OK;
 
-	snprintf(options, sizeof(options), "{\"candidate\":\"%s\",\"large\":%s,\"threads\":%d}", j->c.sha256,
-		 j->so.judge.large ? "true" : "false", j->so.judge.threads);
+	kw_buf_init(&text, 1 << 16);
+	if (!options || json_object_set_new(options, "candidate", json_string(j->c.sha256)) != 0)
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the run's options");
+	if (status == KW_OK)
+		status = kw_json_canonical(options, &text, err);
+	row.options = text.ptr;
+	if (status == KW_OK)
+		status = kw_store_candidate_put(j->store, &j->c, err);
 	if (status == KW_OK)
 		status = kw_store_run_new(j->store, &row, &j->run_id, err);
+	json_decref(options);
+	kw_buf_release(&text);
 	return status;
 }
 
@@ -101,13 +82,7 @@ static void init_job(struct tune_job *j, const struct kw_op_search_opts *o)
 {
 	memset(j, 0, sizeof(*j));
 	kw_arena_init(&j->arena, CANDIDATE_ARENA_BYTES);
-	kw_search_opts_default(&j->so);
-	j->so.budget = o->budget;
-	j->so.judge.seed = o->seed;
-	j->so.judge.threads = o->threads;
-	j->so.judge.large = o->large;
-	j->so.progress = o->progress;
-	j->so.progress_arg = o->progress_arg;
+	kw_op_search_defaults(&j->so, o);
 }
 
 static void release_job(struct tune_job *j)
@@ -174,10 +149,9 @@ enum kw_status kw_op_tune_resume(struct kw_store *s, const struct kw_run_row *ro
 	status = kw_json_parse("options of the run", row->options, strlen(row->options), &options, err);
 	if (status == KW_OK)
 		status = kw_op_task_parse(file, row->task_text, &j.task, err);
+	if (status == KW_OK)
+		status = kw_op_search_again(&j.so, row, o, &j.arena, err);
 	sha = kw_json_get_str(options, "candidate", "");
-	j.so.judge.large = kw_json_get_bool(options, "large", false);
-	if (!o->threads)
-		j.so.judge.threads = (int)kw_json_get_i64(options, "threads", 0);
 	if (status == KW_OK)
 		status = kw_store_candidate_get(s, sha, &j.arena, &source, &len, &backend, &name, err);
 	if (status == KW_OK)

@@ -75,6 +75,7 @@ static enum kw_status load_best(struct kw_report *r, struct kw_error *err)
 		r->best_row = r->verdicts[i];
 		status = kw_report_verdict_load(&r->best_row, &r->best, err);
 		r->has_best = status == KW_OK;
+		r->proven = r->has_best && !kw_run_state_open(r->run.state);
 		return status;
 	}
 	return KW_OK;

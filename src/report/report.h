@@ -33,7 +33,7 @@ struct kw_report {
 	size_t count_count;
 	struct kw_report_point *curve;    /* of full and final verdicts; falls strictly */
 	size_t curve_count;
-	bool has_best;
+	bool has_best, proven;            /* proven: the best of a run that is over; else it is the best so far */
 	struct kw_verdict_row best_row;
 	struct kw_verdict best;           /* from its record */
 	struct kw_result_list result;

@@ -129,7 +129,9 @@ json_t *kw_report_json(const struct kw_report *r)
 	json_t *best = r->has_best ? kw_report_verdict_json(&r->best, b->candidate_name, b->id, b->sha) : json_null();
 	bool good = o && best;
 
-	good = good && json_object_set(o, "best", best) == 0 && set(o, "rounds", rounds(r)) &&
+	/* What is not proven is never called the best. */
+	good = good && json_object_set(o, r->proven ? "best" : "best_so_far", best) == 0 &&
+	       set(o, r->proven ? "best_so_far" : "best", json_null()) && set(o, "rounds", rounds(r)) &&
 	       set(o, "counts", counts(r)) && set(o, "curve", curve(r)) &&
 	       set(o, "result", kw_result_list_to_json(&r->result)) &&
 	       set(o, "tune", or_null(r->tune)) && set(o, "files", or_null(r->files)) &&

@@ -95,26 +95,6 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 	}
 }
 
-static void best(const struct kw_report *r, struct kw_buf *out)
-{
-	const char *name = r->best_row.candidate_name;
-	char sol[32] = "";
-
-	if (!r->has_best) {
-		kw_buf_addz(out, "best: none was right\n");
-		return;
-	}
-	name = name[0] ? name : "candidate";
-	kw_buf_addz(out, strncmp(r->best_row.effort, "screen", 6) == 0 ? "best so far, only screened and not proven: "
-									: "best: ");
-	kw_report_verdict_text(&r->best, name, out);
-	if (r->best.geomean_sol > 0)
-		snprintf(sol, sizeof(sol), ", %.0f%% of the speed of light", 100 * r->best.geomean_sol);
-	if (r->best.geomean_speedup > 0)
-		kw_buf_printf(out, "  over all timed cases: %.3gx the best baseline%s\n",
-			      r->best.geomean_speedup, sol);
-}
-
 static void reasons(const struct kw_report *r, struct kw_buf *out)
 {
 	size_t i;
@@ -122,6 +102,39 @@ static void reasons(const struct kw_report *r, struct kw_buf *out)
 
 	json_array_foreach(r->reasons, i, reason)
 		kw_buf_printf(out, "  %s\n", json_string_value(reason));
+}
+
+/* Why there is no best, in a sentence; what was refused, and by what. */
+static void nothing(const struct kw_report *r, struct kw_buf *out)
+{
+	if (kw_run_state_open(r->run.state))
+		kw_buf_addz(out, "best: none yet\n");
+	else if (r->run.state == KW_RUN_BUDGET)
+		kw_buf_addz(out, "best: none; the budget was spent before any kernel was proven right\n");
+	else
+		kw_buf_addz(out, "best: none was right\n");
+	reasons(r, out);
+}
+
+static void best(const struct kw_report *r, struct kw_buf *out)
+{
+	const char *name = r->best_row.candidate_name;
+	char sol[32] = "";
+
+	if (!r->has_best) {
+		nothing(r, out);
+		return;
+	}
+	name = name[0] ? name : "candidate";
+	kw_buf_addz(out, r->proven ? "best: "
+			 : strncmp(r->best_row.effort, "screen", 6) == 0 ? "best so far, only screened and not proven: "
+									 : "best so far, not proven: ");
+	kw_report_verdict_text(&r->best, name, out);
+	if (r->best.geomean_sol > 0)
+		snprintf(sol, sizeof(sol), ", %.0f%% of the speed of light", 100 * r->best.geomean_sol);
+	if (r->best.geomean_speedup > 0)
+		kw_buf_printf(out, "  over all timed cases: %.3gx the best baseline%s\n",
+			      r->best.geomean_speedup, sol);
 }
 
 static void files(const struct kw_report *r, struct kw_buf *out)

@@ -8,12 +8,13 @@
 #include "search/strategy.h"
 
 enum { ROUNDS_DEFAULT_MAX = 64, FALLBACK_POINTS = 3 };
-/* A tuned candidate gets this long, or its share of the budget. */
+/* A tuned candidate of several gets this long, or its share of the budget. */
 static const int64_t tune_limit_ns = 12 * 1000000000ll;
+static const int64_t lone_tune_limit_ns = 60 * 1000000000ll; /* where it is all of the run */
 /* Two rounds in a row that gain less than this end a run (design 11). */
 static const double least_gain = 0.05;
 
-static json_t *options_json(const struct kw_search_opts *o)
+json_t *kw_search_opts_json(const struct kw_search_opts *o)
 {
 	json_t *j = json_object();
 
@@ -54,7 +55,7 @@ enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, s
 
 static enum kw_status new_run(struct kw_search *s, struct kw_error *err)
 {
-	json_t *options = options_json(s->opts);
+	json_t *options = kw_search_opts_json(s->opts);
 	struct kw_run_row row = {
 		.task_name = s->task->name, .task_text = s->task->text, .task_sha = s->task->sha256,
 		.backend = s->opts->backend, .device = s->opts->device, .strategy = s->opts->strategy,
@@ -94,7 +95,7 @@ static enum kw_status open_run(struct kw_search *s, struct kw_error *err)
 	if (strcmp(row.backend, s->opts->backend) != 0)
 		return kw_fail(err, KW_ERR_USAGE, "", "run %lld is for backend %s, not %s", (long long)s->run_id,
 			       row.backend, s->opts->backend);
-	s->evaluations = row.evaluations;
+	s->evaluations = s->past = row.evaluations;
 	return kw_store_run_claim(s->store, s->run_id, err);
 }
 
@@ -138,7 +139,35 @@ static enum kw_status keep_report(struct kw_search_result *r, const struct kw_tu
 	return KW_OK;
 }
 
-/* One round: tune, then judge the best point in full; where that one is not right after all, the next best. */
+/* The best point in full; where that one is not right after all, the next best. */
+static enum kw_status judge_points(struct kw_search *s, struct kw_candidate *c, const struct kw_tune_points *points,
+				   bool *right, struct kw_error *err)
+{
+	struct kw_outcome outcome;
+	enum kw_status status = KW_OK;
+
+	*right = false;
+	for (size_t i = 0; i < points->count && i < FALLBACK_POINTS && !*right && status == KW_OK; i++) {
+		c->tune_values = points->at[i].values;
+		status = judge_full(s, c, right, &outcome, err);
+		if (status == KW_OK && outcome.cls == KW_V_CHEAT)
+			break;
+	}
+	return status;
+}
+
+/* How long the tuner may take: of a budget's time at most half of what is left, so that the judgement in full and the
+ * patterns that follow have their part. */
+static int64_t tune_limit(const struct kw_search *s)
+{
+	int64_t left = s->opts->budget.max_wall_ns - kw_search_elapsed_ns(s);
+
+	if (!s->opts->budget.max_wall_ns || left / 2 > tune_limit_ns)
+		return tune_limit_ns;
+	return left > 2 ? left / 2 : 1;
+}
+
+/* One round: tune, then judge in full. */
 static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struct kw_search_result *out,
 				struct kw_error *err)
 {
@@ -151,18 +180,15 @@ static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struc
 
 	if (!step->tune || c->plan.tune_count == 0)
 		return judge_full(s, c, &right, &outcome, err);
-	status = kw_tuner_run(s, c, tune_limit_ns, &report, &points, err);
+	status = kw_tuner_run(s, c, tune_limit(s), &report, &points, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
 	kept = keep_report(out, &report, err);
 	if (kept != KW_OK || status == KW_NO)
 		return kept != KW_OK ? kept : status;
-	for (size_t i = 0; i < points.count && i < FALLBACK_POINTS && !right && status == KW_OK; i++) {
-		c->tune_values = points.at[i].values;
-		status = judge_full(s, c, &right, &outcome, err);
-		if (status == KW_OK && outcome.cls == KW_V_CHEAT)
-			break;
-	}
+	status = judge_points(s, c, &points, &right, err);
+	if (status == KW_OK)
+		kw_search_forget_screened(s, c->sha256);
 	return status;
 }
 
@@ -270,16 +296,26 @@ static enum kw_status play_rounds(struct kw_search *s, const struct kw_strategy 
 	return status == KW_NO ? KW_OK : status;
 }
 
-static enum kw_status init_search(struct kw_search *s, const struct kw_search_ports *ports, struct kw_search_result *out,
+static enum kw_status init_search(struct kw_search *s, const struct kw_search_ports *ports, struct kw_arena *a,
 				  struct kw_error *err)
 {
 	s->ports = ports;
-	s->arena = &out->arena;
+	s->arena = a;
 	s->start_ns = kw_now_ns();
 	s->stop = KW_RUN_EXHAUSTED;
 	s->ranked = kw_arena_calloc(s->arena, KW_RANKED_MAX + 1, sizeof(*s->ranked));
+	s->screened = kw_arena_calloc(s->arena, KW_SCREENED_MAX, sizeof(*s->screened));
 	s->reasons = kw_arena_calloc(s->arena, KW_REASONS_MAX, sizeof(*s->reasons));
-	return s->ranked && s->reasons ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+	return s->ranked && s->screened && s->reasons ? KW_OK
+						      : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+}
+
+static void release_ranked(struct kw_search *s)
+{
+	for (size_t i = 0; i < s->ranked_count; i++) {
+		kw_verdict_release(s->ranked[i].verdict);
+		kw_free(s->ranked[i].verdict);
+	}
 }
 
 static void publish(struct kw_search *s, struct kw_search_result *out)
@@ -290,10 +326,6 @@ static void publish(struct kw_search *s, struct kw_search_result *out)
 	out->reason_count = s->reason_count;
 	out->evaluations = s->evaluations;
 	out->wall_ns = kw_now_ns() - s->start_ns;
-	for (size_t i = 0; i < s->ranked_count; i++) {
-		kw_verdict_release(s->ranked[i].verdict);
-		kw_free(s->ranked[i].verdict);
-	}
 }
 
 /* Marks the end in the store. A run that ended by a fault of the machine stays resumable. */
@@ -324,7 +356,7 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 	kw_verdict_init(&out->verdict);
 	if (!strategy)
 		return kw_fail(err, KW_ERR_USAGE, "", "no strategy is called %s", o->strategy);
-	status = init_search(&s, ports, out, err);
+	status = init_search(&s, ports, &out->arena, err);
 	if (status != KW_OK)
 		return status;
 	status = open_run(&s, err);
@@ -338,6 +370,38 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 				 (long long)s.run_id);
 	status = close_run(&s, status, out, err);
 	publish(&s, out);
+	release_ranked(&s);
+	return status;
+}
+
+enum kw_status kw_tune_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
+				struct kw_candidate *c, const struct kw_search_opts *o, struct kw_store *store, int64_t run_id,
+				struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err)
+{
+	struct kw_search s = { .task = t, .expr = e, .opts = o, .store = store, .memory = o->memory, .run_id = run_id };
+	struct kw_tune_points points = { 0 };
+	struct kw_outcome outcome;
+	enum kw_status status = init_search(&s, ports, a, err);
+
+	*out = (struct kw_tune_result){ 0 };
+	s.round = 1;
+	if (status == KW_OK)
+		status = kw_tuner_run(&s, c, o->budget.max_wall_ns ? o->budget.max_wall_ns : lone_tune_limit_ns,
+				      &out->report, &points, err);
+	/* A spent budget is no error: the best so far is judged in full. */
+	if (status == KW_OK || (status == KW_NO && s.stop == KW_RUN_BUDGET)) {
+		s.handing_over = true;
+		/* Without a space there is nothing that tuning could save: the judgement in full says all that is wrong. */
+		status = c->plan.tune_count ? judge_points(&s, c, &points, &out->right, err)
+					    : judge_full(&s, c, &out->right, &outcome, err);
+	}
+	if (status == KW_NO) /* nothing else stops it then */
+		status = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted after %d of the tuner's points",
+				 out->report.tried);
+	out->state = status == KW_OK && s.stop == KW_RUN_EXHAUSTED && !out->right ? KW_RUN_NO_CORRECT : s.stop;
+	out->reasons = s.reasons;
+	out->reason_count = s.reason_count;
+	release_ranked(&s);
 	return status;
 }
 

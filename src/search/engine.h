@@ -41,7 +41,15 @@ struct kw_ranked {
 	bool refused;                     /* by the final check */
 };
 
-enum { KW_RANKED_MAX = 256, KW_REASONS_MAX = 512 };
+/* A right point that was only screened so far: what a spent budget leaves for the final check. */
+struct kw_screened {
+	struct kw_candidate candidate;    /* tune_values set, or NULL for the default point */
+	const char *tune, *case_label;    /* case_label: of the one case that was timed */
+	int case_index;
+	double ns;
+};
+
+enum { KW_RANKED_MAX = 256, KW_SCREENED_MAX = 64, KW_REASONS_MAX = 512 };
 
 struct kw_search {
 	const struct kw_task *task;
@@ -53,14 +61,22 @@ struct kw_search {
 	int64_t run_id;
 	enum kw_run_state stop;           /* why to stop, once a call returned KW_NO */
 	int round, rounds_planned;
-	int evaluations;                  /* completed verdicts of this run */
+	int evaluations;                  /* completed verdicts of this run, in the store: what a budget counts */
+	int past;                         /* of them from before a resume */
 	int fresh;                        /* of them judged now */
+	int met;                          /* of them met on the way here, judged now or recalled */
+	int64_t last_id;                  /* of those met; the numbers of verdicts rise */
+	int64_t recalled_ns;              /* what the recalled ones took when they were judged */
+	int64_t proof_ns;                 /* what the dearest judgement of all cases took; 0: none yet */
+	bool handing_over;                /* a budget refuses nothing any more */
 	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */
 	int64_t start_ns;
 	double best_ns, best_speedup;
 	struct kw_ranked *ranked;         /* best first */
 	size_t ranked_count;
+	struct kw_screened *screened;     /* best first; of candidates that are still being searched */
+	size_t screened_count;
 	const char **reasons;
 	size_t reason_count;
 };
@@ -76,8 +92,11 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
 /* Geometric mean of the medians of the timed perf cases; 0: none was timed. */
 double kw_search_mean_ns(const struct kw_verdict *v);
-/* Whether to stop now (interrupted, budget); sets s->stop. */
+/* Whether to stop now (interrupted, budget); sets s->stop. As soon as something right is known, a budget keeps room for its
+ * final check: one evaluation, or the time that it is likely to take. */
 bool kw_search_should_stop(struct kw_search *s);
+/* How long the run has taken, with the parts of it before a resume. */
+int64_t kw_search_elapsed_ns(const struct kw_search *s);
 /* A sentence for the user: why something was not taken. */
 void kw_search_reason(struct kw_search *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kw_search_progress(const struct kw_search *s, const char *candidate, const char *tune, const char *verdict);
@@ -95,15 +114,25 @@ struct kw_tune_points {
 enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t limit_ns,
 			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err);
 
+/* rank.c. What the engine remembers of a verdict for the final check: a right screened point is kept, a point that was judged
+ * in full or found wrong is dropped. */
+void kw_search_note_screened(struct kw_search *s, const struct kw_candidate *c, const struct kw_judge_opts *o,
+			     const struct kw_verdict *v, const struct kw_outcome *out);
+/* Its search is over: its points that were not judged in full lost. */
+void kw_search_forget_screened(struct kw_search *s, const char *candidate_sha);
+
 /* Takes the verdict over (v: heap) and sorts it in. NULL when the table is full (v is released then). */
 struct kw_ranked *kw_search_rank(struct kw_search *s, const struct kw_candidate *c, const char *tune,
 				 struct kw_verdict *v);
 /* Hand-over (finish.c): the final check, best first; the dispatch list. */
 enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *out, struct kw_error *err);
 
-/* kw_search_run against other ports. */
+/* kw_search_run and kw_tune_run against other ports. */
 enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
 				  const struct kw_search_opts *o, struct kw_store *store, struct kw_store *memory,
 				  struct kw_search_result *out, struct kw_error *err);
+enum kw_status kw_tune_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
+				struct kw_candidate *c, const struct kw_search_opts *o, struct kw_store *store, int64_t run_id,
+				struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err);
 
 #endif

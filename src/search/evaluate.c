@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 
+static const int64_t unknown_proof_ns = 10 * 1000000000ll;
+
 void kw_search_reason(struct kw_search *s, const char *fmt, ...)
 {
 	struct kw_buf b;
@@ -27,7 +29,7 @@ void kw_search_reason(struct kw_search *s, const char *fmt, ...)
 
 void kw_search_progress(const struct kw_search *s, const char *candidate, const char *tune, const char *verdict)
 {
-	int64_t spent = kw_now_ns() - s->start_ns;
+	int64_t here = kw_now_ns() - s->start_ns, spent = kw_search_elapsed_ns(s);
 	struct kw_progress p = {
 		.round = s->round, .rounds = s->rounds_planned, .evaluation = s->evaluations,
 		.planned = s->evaluations + s->upcoming, .candidate = candidate, .tune = tune,
@@ -36,8 +38,8 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 
 	if (!s->opts->progress)
 		return;
-	if (s->fresh > 0 && spent > 0) {
-		p.rate_per_s = (double)s->fresh * 1e9 / (double)spent;
+	if (s->fresh > 0 && here > 0) {
+		p.rate_per_s = (double)s->fresh * 1e9 / (double)here;
 		p.left_ns = (int64_t)((double)s->upcoming / p.rate_per_s * 1e9);
 	}
 	if (s->opts->budget.max_wall_ns && p.left_ns > s->opts->budget.max_wall_ns - spent)
@@ -61,19 +63,47 @@ void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort
 	}
 }
 
-bool kw_search_should_stop(struct kw_search *s)
+int64_t kw_search_elapsed_ns(const struct kw_search *s)
+{
+	return kw_now_ns() - s->start_ns + s->recalled_ns;
+}
+
+/* What the final check of the best is likely to take: it does more than the judgement in full, and nobody knows how much
+ * before there was one. A short budget is not all kept for it: the search gets at least half. */
+static int64_t proof_room_ns(const struct kw_search *s)
+{
+	int64_t likely = s->proof_ns ? 2 * s->proof_ns : unknown_proof_ns, half = s->opts->budget.max_wall_ns / 2;
+
+	return likely < half ? likely : half;
+}
+
+static bool budget_spent(const struct kw_search *s, int evaluations)
 {
 	const struct kw_budget *b = &s->opts->budget;
+	bool provable = s->screened_count > 0 || s->ranked_count > 0;
 
+	if (s->handing_over)
+		return false;
+	if (b->max_wall_ns && kw_search_elapsed_ns(s) >= b->max_wall_ns - (provable ? proof_room_ns(s) : 0))
+		return true;
+	return b->max_evaluations && evaluations + provable >= b->max_evaluations;
+}
+
+static bool should_stop(struct kw_search *s, int evaluations)
+{
 	if (kw_interrupted())
 		s->stop = KW_RUN_INTERRUPTED;
-	else if (b->max_wall_ns && kw_now_ns() - s->start_ns >= b->max_wall_ns)
-		s->stop = KW_RUN_BUDGET;
-	else if (b->max_evaluations && s->evaluations >= b->max_evaluations)
+	else if (budget_spent(s, evaluations))
 		s->stop = KW_RUN_BUDGET;
 	else
 		return false;
 	return true;
+}
+
+bool kw_search_should_stop(struct kw_search *s)
+{
+	/* A resumed run goes on to meet its past, where it stops as it would have stopped. */
+	return should_stop(s, s->met < s->past ? s->met : s->evaluations);
 }
 
 double kw_search_mean_ns(const struct kw_verdict *v)
@@ -154,6 +184,18 @@ static enum kw_status judge_and_store(struct kw_search *s, const struct kw_candi
 	return status;
 }
 
+/* Counts a verdict once, however often it is asked for. A resumed run meets those of its past in their order, so that it
+ * stops where it would have stopped. */
+static void meet(struct kw_search *s, const struct kw_verdict *v, const struct kw_outcome *out)
+{
+	if (out->verdict_id <= s->last_id)
+		return;
+	s->last_id = out->verdict_id;
+	s->met++;
+	if (out->recalled)
+		s->recalled_ns += v->total_ns;
+}
+
 enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
 				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
 				  struct kw_error *err)
@@ -172,18 +214,18 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	kw_search_progress(s, c->name, out->tune, NULL);
 	status = s->run_id ? recall(s, c, out->tune, label, use, &found, out, err) : KW_OK;
 	if (status == KW_OK && !found) {
-		/* The hand-over's check is not refused by a budget: without it the run had no result. */
-		if (kw_search_should_stop(s) &&
-		    (s->stop == KW_RUN_INTERRUPTED || o->effort != KW_EFFORT_FINAL))
-			status = KW_NO;
-		else
-			status = judge_and_store(s, c, out->tune, label, o, use, out, err);
+		status = should_stop(s, s->evaluations) ? KW_NO
+							: judge_and_store(s, c, out->tune, label, o, use, out, err);
 	}
 	if (status == KW_ERR_INTERRUPTED) {
 		s->stop = KW_RUN_INTERRUPTED;
 		status = KW_NO;
 	}
 	if (status == KW_OK) {
+		meet(s, use, out);
+		if (o->effort != KW_EFFORT_SCREEN && use->total_ns > s->proof_ns)
+			s->proof_ns = use->total_ns;
+		kw_search_note_screened(s, c, o, use, out);
 		s->upcoming -= s->upcoming > 0;
 		snprintf(text, sizeof(text), "%s%s%s", kw_verdict_name(out->cls),
 			 out->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out->subclass));

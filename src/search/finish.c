@@ -1,11 +1,14 @@
-/* Hand-over: the final check of the best, and the dispatch list that ends in the baseline. */
+/* Hand-over: the final check of the best, and the dispatch list that ends in the baseline.
+ *
+ * A budget that ran out in the middle of a round leaves points that were only screened. The best of them is proven first if
+ * it is ahead of everything that was judged in full; then it stands in the ranking like the others. */
 #include "search/engine.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
-enum { LIST_MAX = 16, TEXT_MAX = 1 << 16 };
+enum { LIST_MAX = 16, TEXT_MAX = 1 << 16, PROOFS_MAX = 4 };
 
 struct handed {
 	const struct kw_ranked *row;
@@ -81,7 +84,8 @@ static enum kw_status final_check(struct kw_search *s, struct kw_ranked *row, bo
 	kw_search_judge_opts(s, KW_EFFORT_FINAL, &o);
 	status = kw_search_evaluate(s, &row->candidate, "final", &o, v, &out, err);
 	if (status == KW_OK && out.cls == KW_V_OK) {
-		kw_verdict_release(row->verdict);
+		if (row->verdict)
+			kw_verdict_release(row->verdict);
 		kw_free(row->verdict);
 		row->verdict = v;
 		row->ns = out.ns;
@@ -98,6 +102,57 @@ static enum kw_status final_check(struct kw_search *s, struct kw_ranked *row, bo
 	}
 	kw_verdict_release(v);
 	kw_free(v);
+	return status;
+}
+
+/* Whether a screened point looks faster than the best of what was judged in full, on the case that it was timed on. */
+static bool ahead(const struct kw_search *s, const struct kw_screened *p)
+{
+	const struct kw_verdict *v = NULL;
+
+	for (size_t i = 0; i < s->ranked_count && !v; i++)
+		v = s->ranked[i].refused ? NULL : s->ranked[i].verdict;
+	if (!v)
+		return true;
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].has_times && v->cases[i].label && strcmp(v->cases[i].label, p->case_label) == 0)
+			return p->ns < v->cases[i].times.median_ns;
+	return false;
+}
+
+/* The final check of the best screened point, of the next where it is refused; the first to pass gets into the ranking. */
+static enum kw_status prove_screened(struct kw_search *s, int *proofs_left, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+	bool passed = false;
+
+	/* A refused point leaves the list (kw_search_note_screened), and so does one that passed. */
+	while (s->screened_count && *proofs_left > 0 && !passed && status == KW_OK && ahead(s, &s->screened[0])) {
+		struct kw_ranked row = { .candidate = s->screened[0].candidate, .tune = s->screened[0].tune };
+
+		(*proofs_left)--;
+		status = final_check(s, &row, &passed, err);
+		if (passed)
+			kw_search_rank(s, &row.candidate, row.tune, row.verdict);
+	}
+	return status;
+}
+
+/* The ranking, best first: what passes the final check and serves a case that nothing before it serves. */
+static enum kw_status prove_ranked(struct kw_search *s, struct handed *handed, size_t *count, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+	bool passed;
+
+	for (size_t i = 0; i < s->ranked_count && *count < LIST_MAX && status == KW_OK; i++) {
+		struct kw_ranked *row = &s->ranked[i];
+
+		if (row->refused || (*count > 0 && !adds_a_case(s, row->verdict, handed, *count)))
+			continue;
+		status = final_check(s, row, &passed, err);
+		if (status == KW_OK && passed)
+			handed[(*count)++] = (struct handed){ .row = row };
+	}
 	return status;
 }
 
@@ -138,19 +193,16 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 {
 	struct handed handed[LIST_MAX];
 	size_t count = 0;
-	enum kw_status status = KW_OK;
-	bool passed;
+	int proofs_left = s->stop == KW_RUN_BUDGET ? PROOFS_MAX : 0;
+	enum kw_status status;
 
-	s->upcoming = s->ranked_count > 0;
-	for (size_t i = 0; i < s->ranked_count && count < LIST_MAX && status == KW_OK; i++) {
-		struct kw_ranked *row = &s->ranked[i];
-
-		if (count > 0 && !adds_a_case(s, row->verdict, handed, count))
-			continue;
-		status = final_check(s, row, &passed, err);
-		if (status == KW_OK && passed)
-			handed[count++] = (struct handed){ .row = row };
-	}
+	s->handing_over = true;
+	s->upcoming = s->ranked_count > 0 || s->screened_count > 0;
+	do {
+		status = prove_screened(s, &proofs_left, err);
+		if (status == KW_OK)
+			status = prove_ranked(s, handed, &count, err);
+	} while (status == KW_OK && count == 0 && s->screened_count && proofs_left > 0);
 	if (status == KW_NO)
 		return KW_OK; /* interrupted: s->stop says so */
 	if (status != KW_OK)

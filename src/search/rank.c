@@ -48,3 +48,72 @@ struct kw_ranked *kw_search_rank(struct kw_search *s, const struct kw_candidate 
 	s->best_speedup = s->ranked[0].speedup;
 	return &s->ranked[at];
 }
+
+/* ---- what was only screened --------------------------------------------------------------------- */
+
+enum { POINTS_OF_ONE_MAX = 3 }; /* of one candidate, so that the final check has others to turn to */
+
+/* Times of different cases cannot be compared: those of the task's first case come first. */
+static bool screened_better(const struct kw_screened *a, const struct kw_screened *b)
+{
+	return a->case_index != b->case_index ? a->case_index < b->case_index : a->ns < b->ns;
+}
+
+static void drop(struct kw_search *s, size_t at)
+{
+	s->screened_count--;
+	memmove(&s->screened[at], &s->screened[at + 1], (s->screened_count - at) * sizeof(*s->screened));
+}
+
+/* tune NULL: all points of the candidate. */
+static void drop_points(struct kw_search *s, const char *candidate_sha, const char *tune)
+{
+	for (size_t i = s->screened_count; i-- > 0;)
+		if (strcmp(s->screened[i].candidate.sha256, candidate_sha) == 0 &&
+		    (!tune || strcmp(s->screened[i].tune, tune) == 0))
+			drop(s, i);
+}
+
+/* Makes room: the slowest of a candidate that has enough, else the slowest of all. */
+static void keep(struct kw_search *s, const struct kw_screened *p)
+{
+	size_t at = 0, of_one = 0, slowest = s->screened_count;
+
+	for (size_t i = 0; i < s->screened_count; i++)
+		if (strcmp(s->screened[i].candidate.sha256, p->candidate.sha256) == 0) {
+			of_one++;
+			slowest = i;
+		}
+	if (of_one == POINTS_OF_ONE_MAX || s->screened_count == KW_SCREENED_MAX) {
+		slowest = of_one == POINTS_OF_ONE_MAX ? slowest : s->screened_count - 1;
+		if (!screened_better(p, &s->screened[slowest]))
+			return;
+		drop(s, slowest);
+	}
+	while (at < s->screened_count && !screened_better(p, &s->screened[at]))
+		at++;
+	memmove(&s->screened[at + 1], &s->screened[at], (s->screened_count - at) * sizeof(*p));
+	s->screened[at] = *p;
+	s->screened_count++;
+}
+
+void kw_search_note_screened(struct kw_search *s, const struct kw_candidate *c, const struct kw_judge_opts *o,
+			     const struct kw_verdict *v, const struct kw_outcome *out)
+{
+	struct kw_screened p = { .candidate = *c, .tune = out->tune, .ns = out->ns,
+				 .case_index = o->only_case > 0 ? o->only_case : 0 };
+
+	drop_points(s, c->sha256, out->cls == KW_V_CHEAT ? NULL : out->tune);
+	if (!s->screened || o->effort != KW_EFFORT_SCREEN || out->cls != KW_V_OK || !(out->ns > 0.0))
+		return;
+	for (size_t i = 0; i < v->case_count && !p.case_label; i++)
+		if (v->cases[i].has_times)
+			p.case_label = kw_arena_strdup(s->arena, v->cases[i].label);
+	if (p.case_label)
+		keep(s, &p);
+}
+
+void kw_search_forget_screened(struct kw_search *s, const char *candidate_sha)
+{
+	drop_points(s, candidate_sha, NULL);
+}

@@ -1,7 +1,6 @@
 /* The engine against the real judge, author and memory. */
 #include "search/search.h"
 
-#include "base/clock.h"
 #include "memory/memory.h"
 #include "search/engine.h"
 
@@ -61,21 +60,11 @@ enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, c
 
 enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,
 			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
-			   struct kw_arena *a, struct kw_tune_report *out, struct kw_error *err)
+			   struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err)
 {
 	struct real r = { t, e, o->backend, j, o->memory };
 	struct kw_search_ports ports;
-	struct kw_search s = { .task = t, .expr = e, .opts = o, .ports = &ports, .store = store, .memory = o->memory,
-			       .arena = a, .run_id = run_id, .start_ns = kw_now_ns() };
-	int64_t limit = o->budget.max_wall_ns ? o->budget.max_wall_ns : 60 * 1000000000ll;
-	enum kw_status status;
 
 	real_ports(&r, &ports);
-	s.reasons = kw_arena_calloc(a, KW_REASONS_MAX, sizeof(*s.reasons));
-	if (!s.reasons)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner");
-	status = kw_tuner_run(&s, c, limit, out, NULL, err);
-	if (status == KW_NO && s.stop == KW_RUN_INTERRUPTED)
-		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted after %d of the tuner's points", out->tried);
-	return status == KW_NO ? KW_OK : status; /* a spent budget is no error: the best so far stands */
+	return kw_tune_run_with(&ports, t, e, c, o, store, run_id, a, out, err);
 }

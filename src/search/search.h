@@ -10,6 +10,8 @@
 #include "judge/judge.h"
 #include "store/store.h"
 
+/* Of a whole run, with what it did before a resume. The search ends early enough for the final check of the best point known.
+ * That check is never cut off: only final checks can go beyond a budget (one that refuses a point is followed by another). */
 struct kw_budget {
 	int max_evaluations;              /* 0: none */
 	int64_t max_wall_ns;              /* 0: none */
@@ -47,6 +49,13 @@ struct kw_tune_report {
 	int64_t *best_values;             /* plan order */
 	double best_ns;
 };
+struct kw_tune_result {
+	struct kw_tune_report report;
+	enum kw_run_state state;
+	bool right;                       /* in full, at the point that c->tune_values was left at */
+	const char **reasons;             /* what was refused and why */
+	size_t reason_count;
+};
 struct kw_search_result {
 	struct kw_arena arena;
 	int64_t run_id;
@@ -65,18 +74,20 @@ struct kw_search_result {
 	int64_t wall_ns;
 };
 void kw_search_opts_default(struct kw_search_opts *o);
-/* The options that a run was started with (kw_run_row.options), for resuming it; strings in the arena. */
+/* The options that a run is started with (kw_run_row.options); NULL: out of memory. And back, for resuming it: strings in the
+ * arena. */
+json_t *kw_search_opts_json(const struct kw_search_opts *o);
 enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, struct kw_arena *a, struct kw_error *err);
 /* Initialises out whatever happens (release it always). Ends with KW_OK for every state but INTERRUPTED, which is
- * KW_ERR_INTERRUPTED with out filled in as far as it got. memory may be NULL. A budget never cuts off the final check. */
+ * KW_ERR_INTERRUPTED with out filled in as far as it got. memory may be NULL. */
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
 			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err);
 void kw_search_result_release(struct kw_search_result *r);
-/* The tuner alone, on one candidate: successive halving over its tune space. Leaves c->tune_values at the best point (NULL when
- * none was right: out->tried says how many were). Every verdict is stored under run_id (0: as lone evaluations). */
+/* The tuner alone, on one candidate: successive halving over its tune space, then the best point in full, which no budget cuts
+ * off. Leaves c->tune_values at that point. Every verdict is stored under run_id. Strings of the result are in the arena. */
 enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,
 			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
-			   struct kw_arena *a, struct kw_tune_report *out, struct kw_error *err);
+			   struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err);
 
 #endif

@@ -171,11 +171,19 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 	return status;
 }
 
-/* The best verdict of a run: right, by the most thorough effort that there is, then fastest. */
+/* The best verdict of a run: right, by the most thorough effort that there is; of those that were proven the one that heads
+ * the result, else the fastest. A point that was refused by any effort is none, and of a run that is over neither is one
+ * that was only screened. */
 #define BEST(what) \
-	"(SELECT v." what " FROM verdicts v WHERE v.run_id = runs.id AND v.class = 'ok'" \
-	" AND v.median_ns > 0 ORDER BY CASE v.effort WHEN 'final' THEN 0 WHEN 'full' THEN 1 ELSE 2 END," \
-	" v.median_ns, v.id LIMIT 1)"
+	"(SELECT v." what " FROM verdicts v JOIN runs r ON r.id = v.run_id" \
+	" WHERE v.run_id = runs.id AND v.class = 'ok' AND v.median_ns > 0" \
+	" AND (v.effort NOT LIKE 'screen%' OR r.state IN ('RUNNING', 'INTERRUPTED', 'FAILED'))" \
+	" AND NOT EXISTS (SELECT 1 FROM verdicts w WHERE w.run_id = v.run_id" \
+	" AND w.candidate_sha = v.candidate_sha AND w.class NOT IN ('ok', 'not_applicable')" \
+	" AND (w.tune = v.tune OR w.class = 'cheat'))" \
+	" ORDER BY CASE v.effort WHEN 'final' THEN 0 WHEN 'full' THEN 1 ELSE 2 END," \
+	" ifnull(v.candidate_sha = json_extract(r.result, '$[0].candidate')" \
+	" AND v.tune = json_extract(r.result, '$[0].tune'), 0) DESC, v.median_ns, v.id LIMIT 1)"
 #define RUN_COLUMNS \
 	"SELECT id, task_name, task_text, task_sha, backend, device, strategy, options, state," \
 	" started_ms, ended_ms, pid, host," \

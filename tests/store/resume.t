@@ -125,8 +125,50 @@ sub interrupted {
 	ok(`$kwright runs list --store int` =~ /interrupted/, 'the run is marked');
 }
 
+sub points {
+	my ($store) = @_;
+	my $text = `$kwright runs show 1 --json --store $store 2>/dev/null`;
+	my $run = decode_json($text);
+	return ($run, map { "$_->{tune} $_->{effort}" } @{$run->{verdicts}});
+}
+
+# One file tuned, and cut off when it has judged some points: by an interrupt, and by kill -9.
+sub tuning_is_cut_off {
+	my ($signal, $store, $expected) = @_;
+	my @args = ('tune', $task, "$top/tests/cli/data/twice_tuned.c", '--seed', 7, '--store', $store);
+	my $pid = start(@args);
+	wait_for(sub { my (undef, @seen) = eval { points($store) }; @seen >= 2 }, 60);
+	kill $signal, $signal eq 'KILL' ? -$pid : $pid;
+	finish($pid);
+	my ($cut, @before) = points($store);
+	ok(@before >= 2 && !$cut->{files}, "$signal: cut off in the middle", "@before");
+	ok(!$cut->{best} && $cut->{best_so_far}, "$signal: what it has is not called the best");
+	my $code = finish(start('runs', 'resume', 1, '--store', $store));
+	my ($run, @after) = points($store);
+	ok($code == 0 && $run->{state} eq 'nothing left to try' && $run->{best}, "$signal: resumed, it ends well",
+		"exit code $code", slurp("$tmp/err"));
+	ok("@after[0 .. $#before]" eq "@before", "$signal: what was judged stays");
+	my (%count, %first);
+	$count{$_}++ for @after;
+	$first{$_} = 1 for grep { / screen$/ } @after;
+	ok(!(grep { $_ > 1 } values %count), "$signal: nothing is judged twice", @after);
+	ok(join('|', sort keys %first) eq $expected, "$signal: every point is tried, as without it", sort keys %first);
+	ok($run->{best}{seed} == 7, "$signal: with the seed that it was started with");
+}
+
+sub tuning_uninterrupted {
+	my $code = finish(start('tune', $task, "$top/tests/cli/data/twice_tuned.c", '--seed', 7, '--store', 'whole'));
+	my ($run, @all) = points('whole');
+	ok($code == 0 && $run->{best}, 'a file is tuned', slurp("$tmp/err"));
+	my %first = map { $_ => 1 } grep { / screen$/ } @all;
+	return join '|', sort keys %first;
+}
+
 $| = 1;
 killed_at_random_moments();
 two_at_once();
 interrupted();
+my $expected = tuning_uninterrupted();
+tuning_is_cut_off('INT', 'cut_int', $expected);
+tuning_is_cut_off('KILL', 'cut_kill', $expected);
 print "1..$count\n";

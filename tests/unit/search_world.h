@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <time.h>
 
 #include "search/engine.h"
 #include "temp.h"
@@ -32,6 +33,7 @@ struct world {
 	int calls, screens, fulls, finals; /* judged, not recalled */
 	int interrupt_at;                  /* raise SIGINT when calls gets there */
 	int fail_at;                       /* the machine fails there */
+	int64_t takes_ns;                  /* an evaluation; it really sleeps */
 };
 
 static int64_t tune_value(const struct kw_candidate *c, const char *name)
@@ -104,6 +106,9 @@ static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, co
 		return kw_fail(err, KW_ERR_IO, "", "the machine failed");
 	if (w->interrupt_at == w->calls)
 		raise(SIGINT);
+	if (w->takes_ns)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)w->takes_ns }, NULL);
+	v->total_ns = w->takes_ns;
 	ns = behave(c, o->effort, v);
 	if (kw_plan_bind(&c->plan, &w->task, &w->task.cases[0], views, &point, NULL, &w->arena, &bound, err) != KW_OK)
 		return KW_ERR_BUG;

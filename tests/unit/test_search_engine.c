@@ -83,6 +83,7 @@ static void test_states(void)
 	is_int(run(&w, s, 0, &b, &r, &err), KW_OK, "five evaluations");
 	is_int(r.state, KW_RUN_BUDGET, "budget spent");
 	is_int(r.evaluations, 5, "not one more");
+	ok(r.has_best && w.finals == 1, "the last of them is the final check");
 	kw_search_result_release(&r);
 	kw_store_close(s);
 	world_release(&w);
