@@ -5,9 +5,9 @@
 #include "device/cpu.h"
 #include "device/sandbox.h"
 #include "device/spawn.h"
+#include "device/threads.h"
 #include "device/wire.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100 };
+enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS = 20 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 
 struct kw_player {
@@ -32,6 +32,7 @@ struct kw_player {
 	clockid_t cpu_clock;
 	bool has_clock;
 	siginfo_t end;                 /* when dead */
+	struct kw_places places;       /* of its threads, at the beginning of a call */
 	char layers[200];
 };
 
@@ -167,17 +168,25 @@ static enum got take(struct kw_player *p, struct wire_reply *r)
 	return GOT_REPLY;
 }
 
+/* Places are for the beginning of a call: in a long one the kernel knows better where there is room. */
 static enum got await(struct kw_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
 {
+	int64_t placed_ns = kw_now_ns() + (int64_t)PLACED_MS * 1000000;
+
 	for (;;) {
 		struct pollfd f[2] = { { .fd = p->control, .events = POLLIN }, { .fd = p->process.pidfd, .events = POLLIN } };
 		int64_t now = kw_now_ns(), left = deadline_ns - now;
-		struct timespec t = { left / 1000000000, left % 1000000000 };
+		struct timespec t;
 		enum got g;
 		int n;
 
 		if (left <= 0)
 			return GOT_TIMEOUT;
+		if (p->places.count > 0 && now >= placed_ns)
+			kw_threads_free(&p->places);
+		else if (p->places.count > 0 && left > placed_ns - now)
+			left = placed_ns - now;
+		t = (struct timespec){ left / 1000000000, left % 1000000000 };
 		n = ppoll(f, p->process.pidfd >= 0 ? 2 : 1, &t, NULL);
 		*when = kw_now_ns();
 		if (kw_interrupted())
@@ -505,6 +514,7 @@ struct exchange {
 	uint32_t expect;               /* kind of reply; 0: any with the nonce */
 	int timeout_ms;
 	struct probes *probes;
+	bool place;                    /* the threads, each on a core of its own */
 	struct wire_reply reply;
 };
 
@@ -521,8 +531,11 @@ static enum kw_status exchange(struct kw_player *p, struct exchange *x, struct k
 
 	if (st != KW_OK)
 		return st;
+	if (x->place)
+		kw_threads_place(p->process.pid, &p->places);
 	begin = kw_now_ns();
 	go(p);
+	kw_threads_free_first(&p->places);
 	g = await(p, begin + (int64_t)timeout_ms * 1000000, w, &when);
 	read_probes(x->probes);
 	used = cpu_ns(p);
@@ -530,6 +543,7 @@ static enum kw_status exchange(struct kw_player *p, struct exchange *x, struct k
 	if (g == GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
 		r->end = KW_PLAY_DONE;
 		stop_now(p);
+		kw_threads_free(&p->places);
 		r->background_ns = cpu_since(p, used);
 		check_probes(x->probes, r);
 		check_silence(p, r);
@@ -680,7 +694,7 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 	struct wire_run run = { .op = WIRE_RUN, .count = (uint32_t)n, .nonce = kw_random_u64() };
 	struct probes probes = { 0 };
 	struct exchange x = { .command = &run, .bytes = sizeof(run), .fd = -1, .nonce = run.nonce, .expect = WIRE_DONE,
-			      .timeout_ms = timeout_ms, .probes = &probes };
+			      .timeout_ms = timeout_ms, .probes = &probes, .place = true };
 
 	result_init(r);
 	if (n < 0 || n > WIRE_ORDER_MAX)
@@ -694,42 +708,6 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 	return exchange(p, &x, r, err);
 }
 
-/* "123 (name) R ...": the name may hold anything but ends with the last parenthesis. */
-static bool is_runnable(int dir, const char *thread)
-{
-	char path[64], text[512];
-	const char *end;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "%.20s/stat", thread);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	end = strrchr(text, ')');
-	return end && end[1] == ' ' && end[2] == 'R';
-}
-
-static bool wants_to_run(const struct kw_player *p)
-{
-	char path[48];
-	bool found = false;
-	struct dirent *e;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->process.pid);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d)))
-		found = e->d_name[0] != '.' && is_runnable(dirfd(d), e->d_name);
-	if (d)
-		closedir(d);
-	return found;
-}
-
 /* On a busy machine a thread that computes may wait for a core the whole time: as long as one wants to run and has not
  * had its share it is given more. */
 int64_t kw_player_linger(struct kw_player *p, int64_t ns)
@@ -741,7 +719,7 @@ int64_t kw_player_linger(struct kw_player *p, int64_t ns)
 	go(p);
 	for (int i = 0; i < LINGER_ROUNDS; i++) {
 		kw_sleep_ns(ns);
-		if (cpu_since(p, before) >= ns || !wants_to_run(p))
+		if (cpu_since(p, before) >= ns || !kw_threads_runnable(p->process.pid))
 			break;
 	}
 	stop_now(p);
