@@ -95,12 +95,15 @@ struct kw_device {
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
+/* Bytes that may still be taken on this machine, cgroup limits included. */
+int64_t kw_memory_available(void);
 /* Judge's own mapping of a buffer (host-visible devices). */
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
 bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
-/* Writes a slot's buffers back and drops them from every cache: the next call on it is cold, whatever the caches hold. */
-void kw_session_flush(struct kw_session *s, int slot);
+/* Writes a slot's buffers back and drops them from every cache: the next call on it is cold, whatever the caches hold.
+ * Does the part-th of `parts` shares, so that several threads can do it together. */
+void kw_session_flush(struct kw_session *s, int slot, int part, int parts);
 /* Whether every buffer of 4 MiB or more lies in huge pages: times with and without do not compare. */
 bool kw_session_huge_pages(const struct kw_session *s);
 /* As kw_session_ptr, but where the buffer lies in the player: for messages only. */

@@ -1,5 +1,7 @@
 #include "device/slots.h"
 
+enum { PAGE_BYTES = 4096 }; /* a file is whole pages */
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -38,12 +40,14 @@ static void flush_range(const uint8_t *p, size_t bytes)
 }
 #endif
 
-/* Caches are tagged by physical address, so the judge's map stands for the player's. 8 ms for 128 MiB. */
-void kw_session_flush(struct kw_session *s, int slot)
+/* Caches are tagged by physical address, so the judge's map stands for the player's. 8 ms for 128 MiB by one thread. */
+void kw_session_flush(struct kw_session *s, int slot, int part, int parts)
 {
 	for (size_t i = 0; i < s->buffer_count; i++) {
 		const struct slot_buffer *b = kw_slots_get(s, slot, (int)i);
+		size_t pages = b->file_bytes / PAGE_BYTES, n = (size_t)parts, p = (size_t)part;
+		size_t first = pages / n * p + (p < pages % n ? p : pages % n), count = pages / n + (p < pages % n);
 
-		flush_range(b->map, b->file_bytes);
+		flush_range(b->map + first * PAGE_BYTES, count * PAGE_BYTES);
 	}
 }

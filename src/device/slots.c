@@ -16,6 +16,7 @@
 enum { PAGE_BYTES = 4096, GAP_PAGES = 512, POPULATE_THREADS = 2 };
 #define GUARD_BYTES ((uint64_t)1 << 20)
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define POPULATE_BYTES ((size_t)4 << 20)
 #define HUGE_MIN_BYTES (2 * HUGE_PAGE_BYTES)
 /* Between the usual places of programs and of libraries on x86-64 and aarch64 with 47 or 48 bits, and outside the
  * shadow memory of the sanitizers. */
@@ -192,6 +193,14 @@ struct populate {
 	struct kw_session *s;
 	size_t first, step;
 };
+/* In parts: a call holds the lock of the address space, and other threads want to unmap things. */
+static void populate_part(uint8_t *p, size_t bytes)
+{
+	if (madvise(p, bytes, 23 /* MADV_POPULATE_WRITE */) < 0)
+		for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+			((volatile uint8_t *)p)[at] = 0;
+}
+
 static void *populate_run(void *arg)
 {
 	struct populate *p = arg;
@@ -200,9 +209,8 @@ static void *populate_run(void *arg)
 	for (size_t i = p->first; i < total; i += p->step) {
 		struct slot_buffer *b = &p->s->buffers[i];
 
-		if (madvise(b->map, b->file_bytes, 23 /* MADV_POPULATE_WRITE */) < 0)
-			for (size_t at = 0; at < b->file_bytes; at += PAGE_BYTES)
-				((volatile uint8_t *)b->map)[at] = 0;
+		for (size_t at = 0; at < b->file_bytes; at += POPULATE_BYTES)
+			populate_part(b->map + at, b->file_bytes - at < POPULATE_BYTES ? b->file_bytes - at : POPULATE_BYTES);
 	}
 	return NULL;
 }

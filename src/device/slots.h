@@ -30,7 +30,5 @@ void kw_slots_free(struct kw_session *s);
 struct slot_buffer *kw_slots_get(struct kw_session *s, int slot, int buffer);
 /* The buffer that an address of the player is in or less than 1 MiB beside; false when there is none. */
 bool kw_slots_find(const struct kw_session *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes);
-/* Bytes that may still be taken on this machine, cgroup limits included. */
-int64_t kw_memory_available(void);
 
 #endif

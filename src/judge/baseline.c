@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LOAD_TIMEOUT_MS 10000
+
 static enum kw_status one(struct work *w, struct baseline *b, const char *name, bool openmp, struct kw_error *err)
 {
 	struct baseline_set *set = w->baselines;
@@ -54,34 +56,57 @@ void kw_baselines_free(struct work *w)
 	w->baselines = NULL;
 }
 
-enum kw_status kw_baseline_player(struct stage *s, struct baseline *b, struct kw_player **out, struct kw_error *err)
+enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 {
-	const struct kw_device_ops *ops = s->w->j->dev->ops;
-	struct kw_build_opts o = { .compiler = s->w->o.compiler, .trusted = true, .naive_flags = b->naive_flags };
-	struct kw_player_opts po = { .trusted = true, .threads = s->w->o.threads };
-	struct kw_play_result r = { .buffer = -1 };
-	struct kw_build_result build;
-	struct kw_bound_plan plan;
-	enum kw_status st;
+	struct baseline_set *set = s->w->baselines;
+	enum kw_status st = KW_OK;
 
-	*out = NULL;
-	st = kw_plan_bind(&b->candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena, &plan, err);
-	if (st != KW_OK || !plan.applicable)
-		return st;
-	memset(&build, 0, sizeof build);
-	st = kw_build(kw_backend_find("c"), &b->candidate, &plan, &o, &build, err);
-	if (st == KW_OK && build.cls != KW_V_OK)
-		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s does not compile: %.300s", b->name, s->w->t->name,
-			     build.artefact.diagnostic_count ? build.artefact.diagnostics[0].message : "no message");
-	else if (st == KW_OK && (st = ops->player_start(s->session, &po, out, err)) == KW_OK)
-		st = ops->load(*out, &build.artefact, &plan, 10000, &r, err);
-	if (st == KW_OK && r.end != KW_PLAY_DONE)
-		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s cannot be loaded: %s", b->name, s->w->t->name, r.detail);
-	kw_trial_release(&r);
-	kw_build_result_release(&build);
-	if (st != KW_OK && *out) {
-		ops->player_stop(*out);
-		*out = NULL;
+	for (int i = 0; set && i < set->count && st == KW_OK; i++)
+		st = kw_plan_bind(&set->item[i].candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena,
+				  &s->base[i].plan, err);
+	return st;
+}
+
+enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err)
+{
+	struct kw_player_opts o = { .trusted = true, .threads = s->w->o.threads };
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++)
+		if (s->base[i].plan.applicable)
+			st = s->w->j->dev->ops->player_start(s->session, &o, &s->base[i].player, err);
+	return st;
+}
+
+enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++) {
+		struct baseline_run *b = &s->base[i];
+		struct kw_play_result r = { .buffer = -1 };
+
+		if (!b->player)
+			continue;
+		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);
+		if (st == KW_OK && r.end != KW_PLAY_DONE)
+			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s cannot be loaded: %s",
+				     s->w->baselines->item[i].name, s->w->t->name, r.detail);
+		kw_trial_release(&r);
 	}
 	return st;
+}
+
+void kw_baselines_close(struct stage *s)
+{
+	for (int i = 0; i < KW_BASELINES; i++) {
+		struct baseline_run *b = &s->base[i];
+
+		if (b->player)
+			s->w->j->dev->ops->player_stop(b->player);
+		if (b->built)
+			kw_build_result_release(&b->build);
+		b->player = NULL;
+		b->built = false;
+	}
 }

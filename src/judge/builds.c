@@ -20,21 +20,22 @@ const char *kw_builds_key(const struct kw_bound_plan *plan, struct kw_arena *a)
 }
 
 struct job {
-	struct work *w;
-	const struct kw_bound_plan **plans; /* one per build */
-	enum kw_status *status;
-	struct kw_error *errs;
+	const struct kw_backend *backend;
+	const struct kw_candidate *candidate;
+	const struct kw_bound_plan *plan;
+	struct kw_build_opts o;
+	struct kw_build_result *result;
+	bool *done;
+	enum kw_status status;
+	struct kw_error err;
 };
 
-static void build_one(void *arg, int64_t i)
+static void run_job(void *arg, int64_t i)
 {
-	struct job *job = arg;
-	struct work *w = job->w;
-	struct kw_build_opts o = { .compiler = w->o.compiler };
+	struct job *job = (struct job *)arg + i;
 
-	job->status[i] = kw_build(kw_backend_find(w->c->backend), w->c, job->plans[i], &o, &w->builds[i].result,
-				  &job->errs[i]);
-	w->builds[i].done = job->status[i] == KW_OK;
+	job->status = kw_build(job->backend, job->candidate, job->plan, &job->o, job->result, &job->err);
+	*job->done = job->status == KW_OK;
 }
 
 static void report_failure(struct work *w, const struct kw_build_result *r)
@@ -65,54 +66,107 @@ static void report_failure(struct work *w, const struct kw_build_result *r)
 	kw_buf_release(&ev);
 }
 
-enum kw_status kw_builds_make(struct work *w, const struct kw_bound_plan *plans, size_t count, struct kw_error *err)
+static struct build *find(struct work *w, const char *key)
 {
-	struct job job = { .w = w };
+	for (size_t i = 0; i < w->build_count; i++)
+		if (strcmp(w->builds[i].key, key) == 0)
+			return &w->builds[i];
+	return NULL;
+}
+
+/* A job for each set of defines that no earlier stage has. */
+static enum kw_status add_candidate(struct work *w, const struct stage *s, struct job *jobs, size_t *n, struct kw_error *err)
+{
+	const char *key = kw_builds_key(&s->plan, w->a);
+	struct build *b;
+
+	if (!key)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (find(w, key))
+		return KW_OK;
+	b = &w->builds[w->build_count++];
+	b->key = key;
+	jobs[(*n)++] = (struct job){ .backend = kw_backend_find(w->c->backend), .candidate = w->c, .plan = &s->plan,
+				     .o = { .compiler = w->o.compiler }, .result = &b->result, .done = &b->done };
+	return KW_OK;
+}
+
+static void add_baselines(struct work *w, struct stage *s, struct job *jobs, size_t *n)
+{
+	for (int i = 0; w->baselines && i < w->baselines->count; i++) {
+		struct baseline *b = &w->baselines->item[i];
+
+		if (s->base[i].plan.applicable)
+			jobs[(*n)++] = (struct job){ .backend = kw_backend_find("c"), .candidate = &b->candidate,
+						     .plan = &s->base[i].plan, .result = &s->base[i].build,
+						     .done = &s->base[i].built,
+						     .o = { .compiler = w->o.compiler, .trusted = true,
+							    .naive_flags = b->naive_flags } };
+	}
+}
+
+static enum kw_status finish(struct work *w, struct job *job, struct kw_error *err)
+{
+	const struct kw_build_result *r = job->result;
+
+	if (job->status != KW_OK) {
+		if (err)
+			*err = job->err;
+		return job->status;
+	}
+	if (job->candidate != w->c) {
+		if (r->cls == KW_V_OK)
+			return KW_OK;
+		return kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s does not compile: %.300s", job->candidate->name,
+			       w->t->name, r->artefact.diagnostic_count ? r->artefact.diagnostics[0].message : "no message");
+	}
+	if (r->cls != KW_V_OK && !w->failed)
+		report_failure(w, r);
+	w->v->build_cached = w->v->build_cached && r->artefact.cached;
+	return KW_OK;
+}
+
+/* The builds of unseen shapes join those that are there. */
+static enum kw_status make_room(struct work *w, size_t count, struct kw_error *err)
+{
+	struct build *all = kw_arena_calloc(w->a, w->build_count + count + 1, sizeof *all);
+
+	if (!all)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (w->build_count)
+		memcpy(all, w->builds, w->build_count * sizeof *all);
+	w->builds = all;
+	return KW_OK;
+}
+
+enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err)
+{
+	struct job *jobs;
 	enum kw_status st = KW_OK;
 	int64_t start = kw_now_ns();
+	size_t n = 0;
 
 	if (!kw_backend_find(w->c->backend))
 		return kw_fail(err, KW_ERR_USAGE, "", "there is no backend '%s'", w->c->backend);
-	w->builds = kw_arena_calloc(w->a, count ? count : 1, sizeof *w->builds);
-	job.plans = kw_arena_calloc(w->a, count ? count : 1, sizeof *job.plans);
-	job.status = kw_arena_calloc(w->a, count ? count : 1, sizeof *job.status);
-	job.errs = kw_calloc(count ? count : 1, sizeof *job.errs);
-	if (!w->builds || !job.plans || !job.status || !job.errs) {
-		kw_free(job.errs);
+	if ((st = make_room(w, count, err)) != KW_OK)
+		return st;
+	jobs = kw_calloc(count * (1 + KW_BASELINES) + 1, sizeof *jobs);
+	if (!jobs)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	}
-	for (size_t i = 0; i < count; i++) {
-		const char *key = kw_builds_key(&plans[i], w->a);
-		size_t k = 0;
-
-		if (!key) {
-			st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-			break;
-		}
-		while (k < w->build_count && strcmp(w->builds[k].key, key) != 0)
-			k++;
-		if (k == w->build_count) {
-			w->builds[k].key = key;
-			job.plans[k] = &plans[i];
-			w->build_count++;
-		}
-	}
+	if (w->build_count == 0)
+		w->v->build_cached = true;
+	for (size_t i = 0; i < count && st == KW_OK; i++)
+		if (stages[i]->plan.applicable)
+			st = add_candidate(w, stages[i], jobs, &n, err);
+	w->v->build_cached = w->v->build_cached && n > 0;
+	for (size_t i = 0; i < count; i++)
+		if (stages[i]->plan.applicable)
+			add_baselines(w, stages[i], jobs, &n);
 	if (st == KW_OK)
-		kw_parallel(w->j->threads, (int64_t)w->build_count, build_one, &job);
-	w->v->build_cached = w->build_count > 0;
-	for (size_t i = 0; i < w->build_count && st == KW_OK; i++) {
-		struct kw_build_result *r = &w->builds[i].result;
-
-		if (job.status[i] != KW_OK) {
-			st = job.status[i];
-			if (err)
-				*err = job.errs[i];
-		} else if (r->cls != KW_V_OK && !w->failed) {
-			report_failure(w, r);
-		}
-		w->v->build_cached = w->v->build_cached && r->artefact.cached;
-	}
-	kw_free(job.errs);
+		kw_parallel(w->j->threads, (int64_t)n, run_job, jobs);
+	for (size_t i = 0; i < n && st == KW_OK; i++)
+		st = finish(w, &jobs[i], err);
+	kw_free(jobs);
 	w->v->build_ns += kw_now_ns() - start;
 	return st;
 }

@@ -13,6 +13,7 @@
 #include "judge/judge.h"
 
 #define KW_MAX_TENSORS 48
+#define KW_MEMORY_SHARE 0.5               /* of the available memory that one case may take */
 
 struct kw_judge {
 	struct kw_device *dev;
@@ -26,6 +27,15 @@ struct build {
 	const char *key;                  /* "THREADS=256 VEC=8" */
 	struct kw_build_result result;
 	bool done;
+};
+
+/* A baseline under one perf case. */
+#define KW_BASELINES 2
+struct baseline_run {
+	struct kw_bound_plan plan;        /* applicable false: it does not run here */
+	struct kw_build_result build;
+	bool built;
+	struct kw_player *player;         /* a trusted one */
 };
 
 struct work {
@@ -69,7 +79,9 @@ struct stage {
 	size_t spec_count;
 	int slots;
 	struct kw_session *session;
-	struct kw_player *player;
+	struct kw_player *player;         /* the candidate's; loaded: its code is in it */
+	bool loaded;
+	struct baseline_run base[KW_BASELINES];
 	struct kw_eval *ev64, *ev32;
 	struct kw_tolerance tol[KW_MAX_TENSORS];
 	double declared_abs[KW_MAX_TENSORS]; /* k x A of the declared data of this case */
@@ -86,15 +98,27 @@ struct stage {
 enum kw_status kw_layout_views(const struct kw_task *t, const struct kw_case *c, const struct kw_bound *b,
 			       struct kw_view *views, struct kw_buffer_spec *specs, struct kw_error *err);
 
-/* builds.c */
-enum kw_status kw_builds_make(struct work *w, const struct kw_bound_plan *plans, size_t count, struct kw_error *err);
+/* builds.c: the candidate for each distinct set of defines, and the baselines of the perf cases, side by side. */
+enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);
 const struct kw_artefact *kw_builds_find(const struct work *w, const struct kw_bound_plan *plan);
 void kw_builds_release(struct work *w);
 const char *kw_builds_key(const struct kw_bound_plan *plan, struct kw_arena *a);
 
+/* prepare.c: sessions and players cost milliseconds and depend on no line of the candidate, so a thread makes them while the
+ * compiler runs. It has ended before the first call: seeds are drawn and code is loaded afterwards. */
+struct prepare;
+/* Starts the thread; it goes through the stages in this order. The array must live until the end. NULL: no thread could be
+ * had, and every stage is opened when its turn comes. */
+struct prepare *kw_prepare_begin(struct stage **stages, size_t count);
+/* Waits for the thread and returns its failure. */
+enum kw_status kw_prepare_end(struct prepare *p, struct kw_error *err);
+
 /* stage.c */
 enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_case *c, struct kw_error *err);
-enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err);
+/* Working buffers, players without code, evaluators; nothing to do when they are there. Any thread, one at a time. */
+enum kw_status kw_stage_open(struct stage *s, struct kw_error *err);
+/* Bytes that kw_stage_open will take. */
+double kw_stage_bytes(const struct stage *s);
 void kw_stage_close(struct stage *s);
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err);
 void kw_stage_poison(struct stage *s, int slot);
@@ -106,6 +130,7 @@ enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, do
 				struct kw_compare_stats *st, struct kw_error *err);
 /* One element by the plain f32 evaluation, as the output type holds it, and by the f64 one. */
 enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want);
+/* A player that has run nothing yet, with the candidate loaded: nothing of earlier calls is left. */
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
 uint64_t kw_stage_output_hash(struct stage *s, int slot);
 int kw_stage_timeout_ms(const struct stage *s);
@@ -137,13 +162,17 @@ struct baseline {
 };
 struct baseline_set {
 	struct kw_arena arena;
-	struct baseline item[2];
+	struct baseline item[KW_BASELINES];
 	int count;
 };
 enum kw_status kw_baselines_new(struct work *w, struct kw_error *err);
 void kw_baselines_free(struct work *w);
-/* A trusted player with the baseline loaded, on the stage's slots; NULL player when it does not apply. */
-enum kw_status kw_baseline_player(struct stage *s, struct baseline *b, struct kw_player **out, struct kw_error *err);
+/* Binds the baselines' plans to a perf case. */
+enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err);
+/* Starts the trusted players, without code. */
+enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err);
+enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err);
+void kw_baselines_close(struct stage *s);
 
 /* unseen.c: draws a case from the declared dim ranges that this machine can check; KW_NO when none is found. */
 enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out, struct kw_error *err);

@@ -11,8 +11,6 @@
 
 #define UNSEEN_CASES 4
 #define SMALL_ELEMENTS 4000000   /* check cases up to here get every special fill */
-#define MEMORY_SHARE 0.5         /* of the available memory that one case may take */
-#define MAX_SLOTS 64
 #define TELLING_ELEMENTS 64
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -231,23 +229,10 @@ static double slot_bytes(const struct stage *s)
 	return bytes;
 }
 
-static double available_bytes(void)
-{
-	struct kw_buf b;
-	double kib = 0;
-	const char *at;
-
-	kw_buf_init(&b, 1 << 16);
-	if (kw_file_read("/proc/meminfo", 1 << 16, &b, NULL) == KW_OK && b.ptr && (at = strstr(b.ptr, "MemAvailable:")))
-		kib = strtod(at + 13, NULL);
-	kw_buf_release(&b);
-	return kib > 0 ? kib * 1024 : 4e9;
-}
-
 static void bind_result(struct stage *s)
 {
 	struct kw_case_result *r = s->result;
-	double need = slot_bytes(s), have = available_bytes() * MEMORY_SHARE;
+	double need = slot_bytes(s), have = (double)kw_memory_available() * KW_MEMORY_SHARE;
 
 	s->footprint_bytes = need;
 	if (!s->plan.applicable) {
@@ -274,41 +259,49 @@ static enum kw_status add_case(struct work *w, struct plan_of_cases *p, const st
 	p->stages[p->count++] = s;
 	if ((st = kw_stage_bind(s, w, c, err)) == KW_OK && (st = new_result(w, s, unseen, err)) == KW_OK)
 		bind_result(s);
+	if (st == KW_OK && c->perf && s->plan.applicable)
+		st = kw_baselines_bind(s, err);
 	return st == KW_OK ? st : kw_error_while(err, "preparing case %s", c->label);
 }
 
+/* Check cases first, cheap ones before dear ones; then the timed ones. Outputs of a few elements come last: a wrong answer
+ * there has too few numbers to tell its kind by. */
+static double turn_of(const struct stage *s)
+{
+	int64_t n = kw_shape_count(&s->view[s->inputs].shape);
+
+	return s->footprint_bytes + (n < TELLING_ELEMENTS ? 1e18 : 0) + (s->c->perf ? 1e24 : 0);
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct stage *const *x = a, *const *y = b;
+	double tx = turn_of(*x), ty = turn_of(*y);
+
+	return tx < ty ? -1 : tx > ty;
+}
+
+/* Builds from the first-th stage on, while a thread prepares them. */
 static enum kw_status build_from(struct work *w, struct plan_of_cases *p, size_t first, struct kw_error *err)
 {
-	struct kw_bound_plan *plans = kw_calloc(p->count + 1, sizeof *plans);
-	struct build *have = w->builds;
-	size_t have_count = w->build_count, n = 0;
-	enum kw_status st = KW_OK;
+	struct stage **stages = p->stages + first;
+	size_t count = p->count - first;
+	struct prepare *ahead;
+	struct kw_error late = { 0 };
+	enum kw_status st, prepared;
 
-	if (!plans)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	for (size_t i = first; i < p->count; i++)
-		if (p->stages[i]->plan.applicable && !(have_count && kw_builds_find(w, &p->stages[i]->plan)))
-			plans[n++] = p->stages[i]->plan;
-	if (n) {
-		w->build_count = 0;
-		st = kw_builds_make(w, plans, n, err);
-		if (have_count) { /* the builds of the unseen shapes join the first ones */
-			struct build *all = kw_arena_calloc(w->a, have_count + w->build_count, sizeof *all);
-
-			if (all) {
-				memcpy(all, have, have_count * sizeof *all);
-				memcpy(all + have_count, w->builds, w->build_count * sizeof *all);
-				w->builds = all;
-				w->build_count += have_count;
-			} else if (st == KW_OK) {
-				st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-			}
-		}
+	qsort(stages, count, sizeof *stages, by_turn);
+	ahead = kw_prepare_begin(stages, count);
+	st = kw_builds_make(w, stages, count, err);
+	prepared = kw_prepare_end(ahead, &late);
+	if (st == KW_OK && !w->failed && prepared != KW_OK) {
+		if (err)
+			*err = late;
+		st = prepared;
 	}
-	kw_free(plans);
-	for (size_t i = first; i < p->count && st == KW_OK; i++)
-		if (p->stages[i]->plan.applicable)
-			p->stages[i]->code = kw_builds_find(w, &p->stages[i]->plan);
+	for (size_t i = 0; i < count && st == KW_OK; i++)
+		if (stages[i]->plan.applicable)
+			stages[i]->code = kw_builds_find(w, &stages[i]->plan);
 	return st;
 }
 
@@ -430,10 +423,8 @@ static enum kw_status check_case(struct stage *s, struct kw_error *err)
 	struct work *w = s->w;
 	double elements = (s->cost.bytes_read + s->cost.bytes_written) / 4;
 	int number = 0, special = elements <= SMALL_ELEMENTS ? KW_FILL_COUNT : 3;
-	enum kw_status st = kw_stage_open(s, 2, KW_PLACE_ALTERNATE, err);
+	enum kw_status st = kw_trial_fresh(s, err);
 
-	if (st == KW_OK)
-		st = kw_trial_fresh(s, err);
 	for (; number < 2 && st == KW_OK && !w->failed; number++)
 		st = check_trial(s, KW_FILL_DECLARED, number, err);
 	if (st == KW_OK && !w->failed)
@@ -449,19 +440,6 @@ static enum kw_status check_case(struct stage *s, struct kw_error *err)
 	return st;
 }
 
-static enum kw_status perf_case(struct stage *s, struct kw_error *err)
-{
-	double llc = (double)s->w->j->dev->hardware.last_level_cache_bytes, have = available_bytes() * MEMORY_SHARE;
-	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(3 * llc / need);
-	enum kw_status st;
-
-	if (k * need > have)
-		k = floor(have / need);
-	k = k < 2 ? 2 : k > MAX_SLOTS ? MAX_SLOTS : k;
-	st = kw_stage_open(s, (int)k, KW_PLACE_END, err);
-	return st == KW_OK ? kw_timing_case(s, err) : st;
-}
-
 static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 {
 	struct work *w = s->w;
@@ -471,7 +449,9 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	if (w->o.progress)
 		w->o.progress(w->o.progress_arg, s->c->label);
-	st = s->c->perf ? perf_case(s, err) : check_case(s, err);
+	st = kw_stage_open(s, err);
+	if (st == KW_OK)
+		st = s->c->perf ? kw_timing_case(s, err) : check_case(s, err);
 	if (st == KW_OK) {
 		s->result->verdict = w->failed ? w->v->cls : KW_V_OK;
 		s->result->subclass = w->failed ? w->v->subclass : KW_S_NONE;
@@ -481,38 +461,18 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 	return st == KW_OK ? st : kw_error_while(err, "judging case %s", s->c->label);
 }
 
-/* Check cases first, cheap ones before dear ones; then the timed ones. Outputs of a few elements come last: a wrong answer
- * there has too few numbers to tell its kind by. */
-static double turn_of(const struct stage *s)
-{
-	int64_t n = kw_shape_count(&s->view[s->inputs].shape);
-
-	return s->footprint_bytes + (n < TELLING_ELEMENTS ? 1e18 : 0);
-}
-
 static enum kw_status run_range(struct plan_of_cases *p, size_t first, size_t end, struct kw_error *err)
 {
 	enum kw_status st = KW_OK;
-	bool more = true;
 
-	for (int perf = 0; perf < 2 && st == KW_OK; perf++)
-		for (more = true; more && st == KW_OK;) {
-			struct stage *next = NULL;
+	for (size_t i = first; i < end && st == KW_OK; i++) {
+		struct stage *s = p->stages[i];
 
-			for (size_t i = first; i < end; i++) {
-				struct stage *s = p->stages[i];
-
-				if (s->code && s->plan.applicable && s->c->perf == (perf == 1) &&
-				    (!next || turn_of(s) < turn_of(next)))
-					next = s;
-			}
-			more = next != NULL;
-			if (!more || next->w->failed)
-				break;
-			st = run_stage(next, err);
-			next->plan.applicable = false; /* done */
-			kw_stage_close(next);
-		}
+		if (!s->code || s->w->failed)
+			continue;
+		st = run_stage(s, err);
+		kw_stage_close(s);
+	}
 	return st;
 }
 
@@ -584,8 +544,10 @@ static void conclude(struct work *w)
 
 static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct kw_error *err)
 {
-	enum kw_status st = collect(w, p, err);
+	enum kw_status st = w->o.with_baselines ? kw_baselines_new(w, err) : KW_OK;
 
+	if (st == KW_OK)
+		st = collect(w, p, err);
 	if (st == KW_OK)
 		st = build_from(w, p, 0, err);
 	if (st == KW_OK && !w->failed)
@@ -598,8 +560,6 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 		w->v->toolchain = kw_arena_strdup(w->a, w->builds[0].result.artefact.toolchain);
 		kw_sha256_hex(w->builds[0].result.artefact.code, w->builds[0].result.artefact.code_bytes, w->v->artefact_sha);
 	}
-	if (w->o.with_baselines && (st = kw_baselines_new(w, err)) != KW_OK)
-		return st;
 	st = run_range(p, 0, p->listed, err);
 	if (st == KW_OK && !w->failed && w->o.effort == KW_EFFORT_FINAL && w->o.only_case < 0) {
 		st = collect_unseen(w, p, err);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define BATCH_BYTES 64e6                      /* of working buffers that the calls of one timed batch go through */
+#define MAX_SLOTS 64
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
 #define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
 
@@ -62,19 +64,16 @@ static enum kw_status add_workspaces(struct stage *s, const struct kw_plan *p, c
 	return KW_OK;
 }
 
-static enum kw_status baseline_workspaces(struct stage *s, struct kw_error *err)
+static enum kw_status workspaces(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;
 	enum kw_status st = KW_OK;
 
-	for (int i = 0; set && i < set->count && st == KW_OK; i++) {
-		struct kw_bound_plan bound;
-
-		st = kw_plan_bind(&set->item[i].candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena,
-				  &bound, err);
-		if (st == KW_OK && bound.applicable)
-			st = add_workspaces(s, &set->item[i].candidate.plan, &bound, false, err);
-	}
+	if (s->w->c)
+		st = add_workspaces(s, &s->w->c->plan, &s->plan, true, err);
+	for (int i = 0; set && i < set->count && st == KW_OK; i++)
+		if (s->base[i].plan.applicable)
+			st = add_workspaces(s, &set->item[i].candidate.plan, &s->base[i].plan, false, err);
 	return st;
 }
 
@@ -88,38 +87,62 @@ static void slot_views(const struct stage *s, int slot, struct kw_view *out)
 	}
 }
 
-static void param_values(const struct kw_task *t, double *values)
+/* Every call of a timed batch has a slot of its own, and the judge drops those slots from the caches before the batch: the
+ * calls are cold however few there are. So K only makes a batch of short calls long enough to be timed; one long call is. */
+static int slots_of(const struct stage *s)
 {
-	for (size_t i = 0; i < t->param_count; i++)
-		values[i] = t->params[i].value;
+	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(BATCH_BYTES / need);
+	double have = floor((double)kw_memory_available() * KW_MEMORY_SHARE / need);
+
+	if (!s->c->perf)
+		return 2;
+	if (k > have)
+		k = have;
+	return k < 2 ? 2 : k > MAX_SLOTS ? MAX_SLOTS : (int)k;
 }
 
-enum kw_status kw_stage_open(struct stage *s, int slots, enum kw_placement placement, struct kw_error *err)
+double kw_stage_bytes(const struct stage *s)
 {
-	struct kw_session_opts o = { .buffers = s->spec, .tensor_count = (size_t)s->tensors, .slots = slots,
-				     .placement = placement };
+	return s->footprint_bytes * slots_of(s);
+}
+
+static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
+{
 	struct kw_view views[KW_MAX_TENSORS];
 	double *params = kw_arena_calloc(&s->arena, s->w->t->param_count + 1, sizeof *params);
-	enum kw_status st = KW_OK;
+	enum kw_status st;
 
 	if (!params)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	param_values(s->w->t, params);
-	if (s->w->c)
-		st = add_workspaces(s, &s->w->c->plan, &s->plan, true, err);
-	if (st == KW_OK && s->c->perf)
-		st = baseline_workspaces(s, err);
-	if (st != KW_OK)
-		return st;
-	o.buffer_count = s->spec_count;
-	s->slots = slots;
-	if ((st = s->w->j->dev->ops->session_new(s->w->j->dev, &o, &s->session, err)) != KW_OK)
-		return st;
+	for (size_t i = 0; i < s->w->t->param_count; i++)
+		params[i] = s->w->t->params[i].value;
 	slot_views(s, 0, views);
 	st = kw_eval_new(s->bound, views, params, KW_EVAL_F64, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev64, err);
 	if (st == KW_OK)
 		st = kw_eval_new(s->bound, views, params, KW_EVAL_F32, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev32, err);
 	return st;
+}
+
+enum kw_status kw_stage_open(struct stage *s, struct kw_error *err)
+{
+	const struct kw_device_ops *ops = s->w->j->dev->ops;
+	struct kw_session_opts o = { .buffers = s->spec, .tensor_count = (size_t)s->tensors, .slots = slots_of(s),
+				     .placement = s->c->perf ? KW_PLACE_END : KW_PLACE_ALTERNATE };
+	struct kw_player_opts po = { .threads = s->w->o.threads };
+	enum kw_status st = KW_OK;
+
+	if (s->ev32)
+		return KW_OK;
+	if ((st = workspaces(s, err)) != KW_OK)
+		return st;
+	o.buffer_count = s->spec_count;
+	s->slots = o.slots;
+	st = ops->session_new(s->w->j->dev, &o, &s->session, err);
+	if (st == KW_OK)
+		st = ops->player_start(s->session, &po, &s->player, err);
+	if (st == KW_OK)
+		st = kw_baselines_start(s, err);
+	return st == KW_OK ? open_evaluators(s, err) : st;
 }
 
 void kw_stage_close(struct stage *s)
@@ -128,6 +151,7 @@ void kw_stage_close(struct stage *s)
 	kw_eval_free(s->ev32);
 	if (s->player)
 		s->w->j->dev->ops->player_stop(s->player);
+	kw_baselines_close(s);
 	if (s->session)
 		s->w->j->dev->ops->session_free(s->session);
 	s->ev64 = s->ev32 = NULL;

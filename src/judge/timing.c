@@ -23,7 +23,6 @@ struct turns {
 	struct stage *s;
 	struct series mine, base[2];
 	double pair_mine[2][MAX_SAMPLES];  /* my sample of the same turn, for the ratio */
-	struct kw_player *base_player[2];
 	int order[256];
 	int batch;                         /* slots a timed batch uses */
 	int checked;
@@ -63,10 +62,20 @@ static double per_call(const struct kw_play_result *r, int64_t fixed_ns, int n)
 }
 
 /* What filling, poisoning and the turn before left in the caches would make some turns warm. */
+static void flush_part(void *arg, int64_t part)
+{
+	struct turns *t = arg;
+
+	for (int i = 0; i < t->batch; i++)
+		kw_session_flush(t->s->session, t->order[i], (int)part, t->s->w->j->threads);
+}
+
 static void flush(struct turns *t)
 {
-	for (int i = 0; i < t->batch; i++)
-		kw_session_flush(t->s->session, t->order[i]);
+	int64_t start = kw_now_ns();
+
+	kw_parallel(t->s->w->j->threads, t->s->w->j->threads, flush_part, t);
+	t->s->w->v->run_ns += kw_now_ns() - start; /* a cold call is a call and its flush */
 }
 
 static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
@@ -101,7 +110,7 @@ static enum kw_status base_turn(struct turns *t, int b, double *ns, struct kw_er
 	enum kw_status st;
 
 	flush(t);
-	st = s->w->j->dev->ops->run(t->base_player[b], t->order, t->batch, 120000, &r, err);
+	st = s->w->j->dev->ops->run(t->s->base[b].player, t->order, t->batch, 120000, &r, err);
 
 	if (st == KW_OK && r.end != KW_PLAY_DONE)
 		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",
@@ -115,7 +124,7 @@ static enum kw_status base_turn(struct turns *t, int b, double *ns, struct kw_er
 
 static bool base_wanted(const struct turns *t, int b, int64_t spent_ns)
 {
-	if (!t->base_player[b] || t->base[b].n >= MAX_SAMPLES)
+	if (!t->s->base[b].player || t->base[b].n >= MAX_SAMPLES)
 		return false;
 	if (t->base[b].n == 0)
 		return true;
@@ -249,7 +258,7 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 	if (t->mine.n < least || t->checked < o->trials)
 		return false;
 	for (int b = 0; b < 2; b++)
-		if (t->base_player[b] && t->base[b].n < 3 && t->base[b].ns[0] < 2e9)
+		if (t->s->base[b].player && t->base[b].n < 3 && t->base[b].ns[0] < 2e9)
 			return false;
 	kw_times_from_samples(t->mine.ns, t->mine.n, &now);
 	/* A screening round ends as soon as it is clear that this point does not lead. */
@@ -269,7 +278,7 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 	for (int b = 0; b < 2 && st == KW_OK && !t->s->w->failed; b++) {
 		double base_ns;
 
-		if (!t->base_player[b])
+		if (!t->s->base[b].player)
 			continue;
 		st = base_turn(t, b, &base_ns, err);
 		if (st == KW_OK && base_ns >= 1e9) { /* long enough that the first call counts */
@@ -277,16 +286,6 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 			t->base[b].ns[t->base[b].n++] = base_ns;
 		}
 	}
-	return st;
-}
-
-static enum kw_status players(struct turns *t, struct kw_error *err)
-{
-	struct stage *s = t->s;
-	enum kw_status st = kw_trial_fresh(s, err);
-
-	for (int b = 0; s->w->baselines && b < s->w->baselines->count && st == KW_OK && !s->w->failed; b++)
-		st = kw_baseline_player(s, &s->w->baselines->item[b], &t->base_player[b], err);
 	return st;
 }
 
@@ -300,7 +299,9 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 	if (!t)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	t->s = s;
-	st = players(t, err);
+	st = kw_trial_fresh(s, err);
+	if (st == KW_OK && !s->w->failed)
+		st = kw_baselines_load(s, err);
 	if (st == KW_OK && !s->w->failed)
 		st = warm_up(t, &ns, err);
 	t->batch = ns > LONG_CALL_NS ? 1 : s->slots;
@@ -311,14 +312,9 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 			st = turn(t, i, kw_now_ns() - begin, err);
 	}
 	if (st == KW_OK && !s->w->failed) {
-		double llc = (double)s->w->j->dev->hardware.last_level_cache_bytes;
-
-		keep_results(t, t->batch == 1 ? "single" : "batch-minus-empty", s->footprint_bytes * s->slots >= 3 * llc);
+		keep_results(t, t->batch == 1 ? "single" : "batch-minus-empty", true);
 		st = speed_of_light(s, err);
 	}
-	for (int b = 0; b < 2; b++)
-		if (t->base_player[b])
-			s->w->j->dev->ops->player_stop(t->base_player[b]);
 	kw_free(t);
 	return st;
 }

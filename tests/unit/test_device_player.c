@@ -402,7 +402,7 @@ static void test_flush(void)
 	float *y = kw_session_ptr(session, 2, 1);
 
 	y[7] = 3.5f;
-	kw_session_flush(session, 2);
+	kw_session_flush(session, 2, 0, 1);
 	ok(y[7] == 3.5f, "flushing keeps values");
 	is_int(play("twice", 2, TIMEOUT_MS), KW_PLAY_DONE, "and buffers work");
 	ok(is_twice(2), "as before");
