@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#define BATCH_BYTES 64000000 /* two milliseconds of memory traffic */
+
 static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
 {
 	extern const struct kw_device_ops kw_device_cpu;
@@ -17,6 +19,7 @@ static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
 	if (!d)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
 	d->ops = &kw_device_cpu;
+	d->batch_bytes = BATCH_BYTES;
 	kw_cpu_probe(&d->hardware);
 	/* The judge holds a descriptor for each buffer of each slot. */
 	if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
@@ -46,4 +49,11 @@ const struct kw_device_ops kw_device_cpu = {
 	.load = kw_play_load,
 	.run = kw_play_run,
 	.player_stop = kw_play_stop,
+	.ptr = kw_slots_ptr,
+	.canary_ok = kw_slots_canary_ok,
+	.flush = kw_slots_flush,
+	.player_address = kw_slots_player_address,
+	.huge_pages = kw_slots_huge_pages,
+	.linger = kw_play_linger,
+	.layers = kw_play_layers,
 };

@@ -39,5 +39,52 @@ enum kw_status kw_device_open(const char *name, struct kw_device **out, struct k
 
 void kw_device_close(struct kw_device *d)
 {
+	if (d && d->ops->close)
+		d->ops->close(d);
 	kw_free(d);
+}
+
+void *kw_session_ptr(struct kw_session *s, int slot, int buffer)
+{
+	return s->device->ops->ptr(s, slot, buffer);
+}
+
+enum kw_status kw_session_push(struct kw_session *s, int slot, int buffer, struct kw_error *err)
+{
+	return s->device->ops->push ? s->device->ops->push(s, slot, buffer, err) : KW_OK;
+}
+
+enum kw_status kw_session_pull(struct kw_session *s, int slot, int buffer, struct kw_error *err)
+{
+	return s->device->ops->pull ? s->device->ops->pull(s, slot, buffer, err) : KW_OK;
+}
+
+bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes)
+{
+	return s->device->ops->canary_ok(s, slot, buffer, offset_bytes);
+}
+
+void kw_session_flush(struct kw_session *s, int slot, int part, int parts)
+{
+	s->device->ops->flush(s, slot, part, parts);
+}
+
+bool kw_session_huge_pages(const struct kw_session *s)
+{
+	return !s->device->ops->huge_pages || s->device->ops->huge_pages(s);
+}
+
+uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer)
+{
+	return s->device->ops->player_address(s, slot, buffer);
+}
+
+int64_t kw_player_linger(struct kw_player *p, int64_t ns)
+{
+	return p->session->device->ops->linger(p, ns);
+}
+
+const char *kw_player_layers(const struct kw_player *p)
+{
+	return p->session->device->ops->layers(p);
 }

@@ -64,8 +64,13 @@ struct kw_play_result {
 };
 
 struct kw_device;
-struct kw_session;
-struct kw_player;
+/* What every device's own session and player begin with. */
+struct kw_session {
+	struct kw_device *device;
+};
+struct kw_player {
+	struct kw_session *session;
+};
 
 struct kw_device_ops {
 	const char *name;
@@ -86,10 +91,23 @@ struct kw_device_ops {
 	enum kw_status (*run)(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 			      struct kw_error *err);
 	void (*player_stop)(struct kw_player *p);  /* kills the whole process group */
+	/* See kw_session_ptr and so on below. Required. */
+	void *(*ptr)(struct kw_session *s, int slot, int buffer);
+	bool (*canary_ok)(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+	void (*flush)(struct kw_session *s, int slot, int part, int parts);
+	uint64_t (*player_address)(struct kw_session *s, int slot, int buffer);
+	const char *(*layers)(const struct kw_player *p);
+	int64_t (*linger)(struct kw_player *p, int64_t ns);
+	/* Optional. */
+	enum kw_status (*push)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+	enum kw_status (*pull)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+	bool (*huge_pages)(const struct kw_session *s);
+	void (*close)(struct kw_device *d);
 };
 struct kw_device {
 	const struct kw_device_ops *ops;
 	struct kw_hardware hardware;
+	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
 };
 
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
@@ -97,8 +115,11 @@ enum kw_status kw_device_open(const char *name, struct kw_device **out, struct k
 void kw_device_close(struct kw_device *d);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
-/* Judge's own mapping of a buffer (host-visible devices). */
+/* Where the judge reads and writes a buffer's contents. On devices with memory of their own this is a copy: push after
+ * writing, pull before reading; the next run returns a failure of either once more. */
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
+enum kw_status kw_session_push(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+enum kw_status kw_session_pull(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */
 bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
 /* Writes a slot's buffers back and drops them from every cache: the next call on it is cold, whatever the caches hold.
@@ -106,7 +127,7 @@ bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *o
 void kw_session_flush(struct kw_session *s, int slot, int part, int parts);
 /* Whether every buffer of 4 MiB or more lies in huge pages: times with and without do not compare. */
 bool kw_session_huge_pages(const struct kw_session *s);
-/* As kw_session_ptr, but where the buffer lies in the player: for messages only. */
+/* Where the buffer lies in the player: for messages only. */
 uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer);
 /* Lets the player run for ns without a call (late-write check), then stops it again; returns CPU time it used. Longer, up
  * to 100 times, while a thread of it waits for a core: so that a busy machine hides nobody. */

@@ -41,8 +41,10 @@ static void flush_range(const uint8_t *p, size_t bytes)
 #endif
 
 /* Caches are tagged by physical address, so the judge's map stands for the player's. 8 ms for 128 MiB by one thread. */
-void kw_session_flush(struct kw_session *s, int slot, int part, int parts)
+void kw_slots_flush(struct kw_session *session, int slot, int part, int parts)
 {
+	struct slots *s = kw_slots_of(session);
+
 	for (size_t i = 0; i < s->buffer_count; i++) {
 		const struct slot_buffer *b = kw_slots_get(s, slot, (int)i);
 		size_t pages = b->file_bytes / PAGE_BYTES, n = (size_t)parts, p = (size_t)part;

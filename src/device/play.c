@@ -24,8 +24,9 @@
 enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS = 20 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 
-struct kw_player {
-	struct kw_session *session;
+struct cpu_player {
+	struct kw_player base;         /* first: the same address */
+	struct slots *session;
 	struct kw_spawned process;
 	int control;
 	bool dead, stopped, trusted, reaped;
@@ -36,9 +37,14 @@ struct kw_player {
 	char layers[200];
 };
 
+static struct cpu_player *mine(const struct kw_player *p)
+{
+	return (struct cpu_player *)(uintptr_t)p;
+}
+
 /* ---- process ---- */
 
-static void signal_player(struct kw_player *p, int number)
+static void signal_player(struct cpu_player *p, int number)
 {
 	if (p->reaped)
 		return;
@@ -46,7 +52,7 @@ static void signal_player(struct kw_player *p, int number)
 		kill(p->process.pid, number);
 }
 
-static int64_t cpu_ns(const struct kw_player *p)
+static int64_t cpu_ns(const struct cpu_player *p)
 {
 	struct timespec t;
 
@@ -55,7 +61,7 @@ static int64_t cpu_ns(const struct kw_player *p)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int64_t cpu_since(const struct kw_player *p, int64_t before)
+static int64_t cpu_since(const struct cpu_player *p, int64_t before)
 {
 	int64_t now = cpu_ns(p);
 
@@ -63,7 +69,7 @@ static int64_t cpu_since(const struct kw_player *p, int64_t before)
 }
 
 /* Notes an end, leaving the process unreaped: its number stays ours until stop. */
-static bool has_ended(struct kw_player *p)
+static bool has_ended(struct cpu_player *p)
 {
 	siginfo_t info = { 0 };
 
@@ -77,7 +83,7 @@ static bool has_ended(struct kw_player *p)
 }
 
 /* Returns when every thread of the player has stopped, or it has ended. */
-static void stop_now(struct kw_player *p)
+static void stop_now(struct cpu_player *p)
 {
 	if (p->dead || p->stopped)
 		return;
@@ -101,13 +107,13 @@ static void stop_now(struct kw_player *p)
 	p->stopped = true;
 }
 
-static void go(struct kw_player *p)
+static void go(struct cpu_player *p)
 {
 	p->stopped = false;
 	signal_player(p, SIGCONT);
 }
 
-static void kill_now(struct kw_player *p)
+static void kill_now(struct cpu_player *p)
 {
 	siginfo_t info = { 0 };
 
@@ -123,7 +129,7 @@ static void kill_now(struct kw_player *p)
 
 /* ---- messages ---- */
 
-static enum kw_status send_with(struct kw_player *p, const void *bytes, size_t len, const int *fds, int count,
+static enum kw_status send_with(struct cpu_player *p, const void *bytes, size_t len, const int *fds, int count,
 				struct kw_error *err)
 {
 	char control[CMSG_SPACE(sizeof(int) * WIRE_MAPS_MAX)] = { 0 };
@@ -152,7 +158,7 @@ static enum kw_status send_with(struct kw_player *p, const void *bytes, size_t l
 enum got { GOT_REPLY, GOT_TIMEOUT, GOT_END, GOT_FORGED, GOT_INTERRUPTED };
 
 /* One message, if one is there. */
-static enum got take(struct kw_player *p, struct wire_reply *r)
+static enum got take(struct cpu_player *p, struct wire_reply *r)
 {
 	char bytes[sizeof(*r) + 1];
 	ssize_t n = recv(p->control, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -169,7 +175,7 @@ static enum got take(struct kw_player *p, struct wire_reply *r)
 }
 
 /* Places are for the beginning of a call: in a long one the kernel knows better where there is room. */
-static enum got await(struct kw_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
+static enum got await(struct cpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
 {
 	int64_t placed_ns = kw_now_ns() + (int64_t)PLACED_MS * 1000000;
 
@@ -203,7 +209,7 @@ static enum got await(struct kw_player *p, int64_t deadline_ns, struct wire_repl
 
 /* ---- start ---- */
 
-static void add_layer(struct kw_player *p, const char *name, bool active, bool wanted)
+static void add_layer(struct cpu_player *p, const char *name, bool active, bool wanted)
 {
 	size_t len = strlen(p->layers);
 
@@ -213,7 +219,7 @@ static void add_layer(struct kw_player *p, const char *name, bool active, bool w
 		snprintf(p->layers + len, sizeof(p->layers) - len, "%sno-%s", len ? " " : "", name);
 }
 
-static void name_layers(struct kw_player *p, unsigned layers, int abi)
+static void name_layers(struct cpu_player *p, unsigned layers, int abi)
 {
 	static const struct {
 		unsigned bit;
@@ -244,9 +250,9 @@ static int hand_over(const struct slot_buffer *b, bool read_only)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static enum kw_status send_maps(struct kw_player *p, struct kw_error *err)
+static enum kw_status send_maps(struct cpu_player *p, struct kw_error *err)
 {
-	struct kw_session *s = p->session;
+	struct slots *s = p->session;
 	size_t total = (size_t)s->slots * s->buffer_count;
 	enum kw_status st = KW_OK;
 
@@ -276,7 +282,7 @@ static enum kw_status send_maps(struct kw_player *p, struct kw_error *err)
 	return st;
 }
 
-static enum kw_status await_ready(struct kw_player *p, struct kw_error *err)
+static enum kw_status await_ready(struct cpu_player *p, struct kw_error *err)
 {
 	struct wire_reply r = { 0 };
 	int64_t when;
@@ -294,9 +300,9 @@ static enum kw_status await_ready(struct kw_player *p, struct kw_error *err)
 	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == GOT_TIMEOUT ? "no answer" : "it ended");
 }
 
-static enum kw_status start_once(struct kw_player *p, const struct kw_player_opts *o, struct kw_error *err)
+static enum kw_status start_once(struct cpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
 {
-	struct kw_session *s = p->session;
+	struct slots *s = p->session;
 	int threads = o->threads > 0 ? o->threads : kw_cpu_usable(), pair[2];
 	struct wire_start start = {
 		.op = WIRE_START, .trusted = o->trusted, .threads = (uint32_t)threads,
@@ -329,27 +335,30 @@ static enum kw_status start_once(struct kw_player *p, const struct kw_player_opt
 enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 			     struct kw_error *err)
 {
-	struct kw_player *p = kw_calloc(1, sizeof(*p));
+	struct cpu_player *p = kw_calloc(1, sizeof(*p));
 	enum kw_status st;
 
 	*out = NULL;
 	if (!p)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
-	p->session = s;
+	p->base.session = s;
+	p->session = kw_slots_of(s);
 	p->trusted = o->trusted;
 	p->control = -1;
 	p->process = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
 	st = start_once(p, o, err);
 	if (st != KW_OK) {
-		kw_play_stop(p);
+		kw_play_stop(&p->base);
 		return st;
 	}
-	*out = p;
+	*out = &p->base;
 	return KW_OK;
 }
 
-void kw_play_stop(struct kw_player *p)
+void kw_play_stop(struct kw_player *player)
 {
+	struct cpu_player *p = mine(player);
+
 	if (!p)
 		return;
 	if (p->process.pid > 0) {
@@ -366,7 +375,7 @@ void kw_play_stop(struct kw_player *p)
 
 /* ---- what an end means ---- */
 
-static void describe_fault(struct kw_player *p, const struct wire_reply *w, struct kw_play_result *r)
+static void describe_fault(struct cpu_player *p, const struct wire_reply *w, struct kw_play_result *r)
 {
 	r->end = KW_PLAY_SIGNAL;
 	r->signal = w->number;
@@ -394,7 +403,7 @@ static void describe_syscall(int number, const char *path, struct kw_play_result
 }
 
 /* From the kernel, not from the player: how the process ended. */
-static void describe_end(struct kw_player *p, struct kw_play_result *r)
+static void describe_end(struct cpu_player *p, struct kw_play_result *r)
 {
 	int64_t until = kw_now_ns() + (int64_t)GRACE_MS * 1000000;
 
@@ -418,7 +427,7 @@ static void describe_end(struct kw_player *p, struct kw_play_result *r)
 		snprintf(r->detail, sizeof(r->detail), "a system call was refused");
 }
 
-static void describe_claim(struct kw_player *p, const struct wire_reply *w, struct kw_play_result *r)
+static void describe_claim(struct cpu_player *p, const struct wire_reply *w, struct kw_play_result *r)
 {
 	if (w->kind == WIRE_FAULT && w->number > 0 && w->number < 65) {
 		describe_fault(p, w, r);
@@ -432,7 +441,7 @@ static void describe_claim(struct kw_player *p, const struct wire_reply *w, stru
 }
 
 /* After the answer the channel must be empty: a second message is somebody else's. */
-static void check_silence(struct kw_player *p, struct kw_play_result *r)
+static void check_silence(struct cpu_player *p, struct kw_play_result *r)
 {
 	struct wire_reply w;
 	enum got g = take(p, &w);
@@ -467,11 +476,11 @@ struct probes {
 	} one[PROBES];
 };
 
-static void add_probe(struct kw_session *s, struct probes *out, int slot, bool at_end)
+static void add_probe(struct slots *s, struct probes *out, int slot, bool at_end)
 {
 	int buffer = (int)(kw_random_u64() % s->buffer_count);
 	size_t words = s->specs[buffer].bytes / 8, i;
-	uint8_t *base = kw_session_ptr(s, slot, buffer);
+	uint8_t *base = kw_slots_ptr(&s->base, slot, buffer);
 	size_t shift = (8 - (uintptr_t)base % 8) % 8;
 
 	if (s->specs[buffer].read_only || words < 2)
@@ -481,7 +490,7 @@ static void add_probe(struct kw_session *s, struct probes *out, int slot, bool a
 						  (int64_t)(shift + i * 8) };
 }
 
-static void draw_probes(struct kw_session *s, const int *order, int n, struct probes *out)
+static void draw_probes(struct slots *s, const int *order, int n, struct probes *out)
 {
 	out->count = 0;
 	for (int i = 0; n > 0 && s->buffer_count > 0 && i < PROBES; i++)
@@ -519,7 +528,7 @@ struct exchange {
 };
 
 /* Sends, runs the player until it answers, then stops it. */
-static enum kw_status exchange(struct kw_player *p, struct exchange *x, struct kw_play_result *r, struct kw_error *err)
+static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct kw_play_result *r, struct kw_error *err)
 {
 	struct wire_reply *w = &x->reply;
 	uint64_t nonce = x->nonce;
@@ -596,7 +605,7 @@ static enum kw_status seal_code(const struct kw_artefact *code, int *fd, struct 
 }
 
 /* Buffers are inputs, outputs, workspaces in this order, so a workspace comes behind every tensor. */
-static enum kw_status bind_wire(struct kw_player *p, const struct kw_bound_plan *plan, const struct kw_bound_arg *a,
+static enum kw_status bind_wire(struct cpu_player *p, const struct kw_bound_plan *plan, const struct kw_bound_arg *a,
 				size_t tensors, struct wire_arg *to, struct kw_error *err)
 {
 	switch (a->kind) {
@@ -622,7 +631,7 @@ static enum kw_status bind_wire(struct kw_player *p, const struct kw_bound_plan 
 	return kw_fail(err, KW_ERR_INPUT, "", "a tensor map cannot be passed on the cpu");
 }
 
-static enum kw_status make_load(struct kw_player *p, const struct kw_bound_plan *plan, struct wire_load *l,
+static enum kw_status make_load(struct cpu_player *p, const struct kw_bound_plan *plan, struct wire_load *l,
 				struct kw_error *err)
 {
 	size_t tensors = p->session->tensor_count;
@@ -658,9 +667,10 @@ static void result_init(struct kw_play_result *r)
 	*r = (struct kw_play_result){ .buffer = -1, .slot = -1, .slot_ns = keep };
 }
 
-enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+enum kw_status kw_play_load(struct kw_player *player, const struct kw_artefact *code, const struct kw_bound_plan *plan,
 			    int timeout_ms, struct kw_play_result *r, struct kw_error *err)
 {
+	struct cpu_player *p = mine(player);
 	struct wire_load *l = kw_calloc(1, sizeof(*l));
 	struct exchange x = { .fd = -1, .timeout_ms = timeout_ms, .command = l, .bytes = sizeof(*l) };
 	const struct wire_reply *w = &x.reply;
@@ -688,9 +698,10 @@ enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code,
 	return st;
 }
 
-enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 			   struct kw_error *err)
 {
+	struct cpu_player *p = mine(player);
 	struct wire_run run = { .op = WIRE_RUN, .count = (uint32_t)n, .nonce = kw_random_u64() };
 	struct probes probes = { 0 };
 	struct exchange x = { .command = &run, .bytes = sizeof(run), .fd = -1, .nonce = run.nonce, .expect = WIRE_DONE,
@@ -710,8 +721,9 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 
 /* On a busy machine a thread that computes may wait for a core the whole time: as long as one wants to run and has not
  * had its share it is given more. */
-int64_t kw_player_linger(struct kw_player *p, int64_t ns)
+int64_t kw_play_linger(struct kw_player *player, int64_t ns)
 {
+	struct cpu_player *p = mine(player);
 	int64_t before = cpu_ns(p);
 
 	if (p->dead)
@@ -726,7 +738,7 @@ int64_t kw_player_linger(struct kw_player *p, int64_t ns)
 	return cpu_since(p, before);
 }
 
-const char *kw_player_layers(const struct kw_player *p)
+const char *kw_play_layers(const struct kw_player *p)
 {
-	return p->layers;
+	return mine(p)->layers;
 }

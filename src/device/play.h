@@ -11,5 +11,7 @@ enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code,
 enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 			   struct kw_error *err);
 void kw_play_stop(struct kw_player *p);
+int64_t kw_play_linger(struct kw_player *p, int64_t ns);
+const char *kw_play_layers(const struct kw_player *p);
 
 #endif

@@ -28,7 +28,12 @@ static size_t round_up(size_t v, size_t to)
 	return (v + to - 1) / to * to;
 }
 
-struct slot_buffer *kw_slots_get(struct kw_session *s, int slot, int buffer)
+struct slots *kw_slots_of(const struct kw_session *s)
+{
+	return (struct slots *)(uintptr_t)s;
+}
+
+struct slot_buffer *kw_slots_get(struct slots *s, int slot, int buffer)
 {
 	return &s->buffers[(size_t)slot * s->buffer_count + (size_t)buffer];
 }
@@ -59,7 +64,7 @@ static uint8_t canary(uint64_t seed, size_t i)
 	return (uint8_t)(v >> 56);
 }
 
-static void fill_canaries(const struct kw_session *s, struct slot_buffer *b, size_t bytes)
+static void fill_canaries(const struct slots *s, struct slot_buffer *b, size_t bytes)
 {
 	for (size_t i = 0; i < b->offset; i++)
 		b->map[i] = canary(s->canary_seed, i);
@@ -67,8 +72,9 @@ static void fill_canaries(const struct kw_session *s, struct slot_buffer *b, siz
 		b->map[i] = canary(s->canary_seed, i);
 }
 
-bool kw_session_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes)
+bool kw_slots_canary_ok(struct kw_session *session, int slot, int buffer, int64_t *offset_bytes)
 {
+	struct slots *s = kw_slots_of(session);
 	struct slot_buffer *b = kw_slots_get(s, slot, buffer);
 	size_t end = b->offset + s->specs[buffer].bytes;
 
@@ -140,7 +146,7 @@ static int make_file(size_t bytes, bool *huge)
 	return fd >= 0 ? fd : memfd_create("kw", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-static enum kw_status make_buffer(struct kw_session *s, int slot, int index, enum kw_placement p,
+static enum kw_status make_buffer(struct slots *s, int slot, int index, enum kw_placement p,
 				  struct kw_error *err)
 {
 	const struct kw_buffer_spec *spec = &s->specs[index];
@@ -164,7 +170,7 @@ static enum kw_status make_buffer(struct kw_session *s, int slot, int index, enu
 }
 
 /* Each slot has its buffers in another order and with other gaps: no address repeats and no distance does. */
-static void draw_addresses(struct kw_session *s)
+static void draw_addresses(struct slots *s)
 {
 	size_t n = s->buffer_count, total = (size_t)s->slots * n;
 	uint64_t at = GUARD_BYTES;
@@ -190,7 +196,7 @@ static void draw_addresses(struct kw_session *s)
 
 /* Pages are made here, once, by two threads: neither the first fill nor the player pays for them. */
 struct populate {
-	struct kw_session *s;
+	struct slots *s;
 	size_t first, step;
 };
 /* In parts: a call holds the lock of the address space, and other threads want to unmap things. */
@@ -215,7 +221,7 @@ static void *populate_run(void *arg)
 	return NULL;
 }
 
-static void populate(struct kw_session *s)
+static void populate(struct slots *s)
 {
 	struct populate p[POPULATE_THREADS];
 	pthread_t thread;
@@ -231,7 +237,7 @@ static void populate(struct kw_session *s)
 		populate_run(&p[1]);
 }
 
-static enum kw_status copy_specs(struct kw_session *s, const struct kw_session_opts *o, struct kw_error *err)
+static enum kw_status copy_specs(struct slots *s, const struct kw_session_opts *o, struct kw_error *err)
 {
 	s->specs = kw_calloc(o->buffer_count ? o->buffer_count : 1, sizeof(*s->specs));
 	s->buffers = kw_calloc((size_t)o->slots * o->buffer_count + 1, sizeof(*s->buffers));
@@ -256,7 +262,7 @@ static enum kw_status copy_specs(struct kw_session *s, const struct kw_session_o
 	return KW_OK;
 }
 
-static enum kw_status check_memory(struct kw_session *s, struct kw_error *err)
+static enum kw_status check_memory(struct slots *s, struct kw_error *err)
 {
 	int64_t have = kw_memory_available();
 	char need[32], free_text[32];
@@ -279,13 +285,13 @@ static enum kw_status check_memory(struct kw_session *s, struct kw_error *err)
 enum kw_status kw_slots_new(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
 			    struct kw_error *err)
 {
-	struct kw_session *s = kw_calloc(1, sizeof(*s));
+	struct slots *s = kw_calloc(1, sizeof(*s));
 	enum kw_status st;
 
 	*out = NULL;
 	if (!s)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a session");
-	s->device = d;
+	s->base.device = d;
 	s->canary_seed = kw_random_u64();
 	st = o->slots < 1 ? kw_fail(err, KW_ERR_BUG, "", "a session without slots") : copy_specs(s, o, err);
 	if (st == KW_OK)
@@ -298,19 +304,21 @@ enum kw_status kw_slots_new(struct kw_device *d, const struct kw_session_opts *o
 			st = make_buffer(s, slot, (int)i, p, err);
 	}
 	if (st != KW_OK) {
-		kw_slots_free(s);
+		kw_slots_free(&s->base);
 		return st;
 	}
 	populate(s);
 	for (size_t i = 0; i < (size_t)s->slots * s->buffer_count; i++)
 		fill_canaries(s, &s->buffers[i], s->specs[i % s->buffer_count].bytes);
 	draw_addresses(s);
-	*out = s;
+	*out = &s->base;
 	return KW_OK;
 }
 
-void kw_slots_free(struct kw_session *s)
+void kw_slots_free(struct kw_session *session)
 {
+	struct slots *s = kw_slots_of(session);
+
 	if (!s)
 		return;
 	for (size_t i = 0; s->buffers && i < (size_t)s->slots * s->buffer_count; i++) {
@@ -326,8 +334,9 @@ void kw_slots_free(struct kw_session *s)
 	kw_free(s);
 }
 
-bool kw_session_huge_pages(const struct kw_session *s)
+bool kw_slots_huge_pages(const struct kw_session *session)
 {
+	const struct slots *s = kw_slots_of(session);
 	bool all = true;
 
 	for (size_t i = 0; i < (size_t)s->slots * s->buffer_count; i++)
@@ -335,21 +344,21 @@ bool kw_session_huge_pages(const struct kw_session *s)
 	return all;
 }
 
-void *kw_session_ptr(struct kw_session *s, int slot, int buffer)
+void *kw_slots_ptr(struct kw_session *s, int slot, int buffer)
 {
-	struct slot_buffer *b = kw_slots_get(s, slot, buffer);
+	struct slot_buffer *b = kw_slots_get(kw_slots_of(s), slot, buffer);
 
 	return b->map + b->offset;
 }
 
-uint64_t kw_session_player_address(struct kw_session *s, int slot, int buffer)
+uint64_t kw_slots_player_address(struct kw_session *s, int slot, int buffer)
 {
-	struct slot_buffer *b = kw_slots_get(s, slot, buffer);
+	struct slot_buffer *b = kw_slots_get(kw_slots_of(s), slot, buffer);
 
 	return b->address + b->offset;
 }
 
-bool kw_slots_find(const struct kw_session *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes)
+bool kw_slots_find(const struct slots *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes)
 {
 	uint64_t best = UINT64_MAX;
 

@@ -15,8 +15,8 @@ struct slot_buffer {
 	uint8_t *map;                  /* judge's mapping of the whole file */
 	uint64_t address;              /* player's mapping of the whole file */
 };
-struct kw_session {
-	struct kw_device *device;
+struct slots {
+	struct kw_session base;        /* first: the same address */
 	struct kw_buffer_spec *specs;  /* own copies, names too */
 	size_t buffer_count, tensor_count;
 	int slots;
@@ -27,8 +27,14 @@ struct kw_session {
 enum kw_status kw_slots_new(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
 			    struct kw_error *err);
 void kw_slots_free(struct kw_session *s);
-struct slot_buffer *kw_slots_get(struct kw_session *s, int slot, int buffer);
+void *kw_slots_ptr(struct kw_session *s, int slot, int buffer);
+bool kw_slots_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+void kw_slots_flush(struct kw_session *s, int slot, int part, int parts);
+bool kw_slots_huge_pages(const struct kw_session *s);
+uint64_t kw_slots_player_address(struct kw_session *s, int slot, int buffer);
+struct slots *kw_slots_of(const struct kw_session *s);
+struct slot_buffer *kw_slots_get(struct slots *s, int slot, int buffer);
 /* The buffer that an address of the player is in or less than 1 MiB beside; false when there is none. */
-bool kw_slots_find(const struct kw_session *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes);
+bool kw_slots_find(const struct slots *s, uint64_t address, int *slot, int *buffer, int64_t *offset_bytes);
 
 #endif

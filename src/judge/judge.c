@@ -414,6 +414,9 @@ static enum kw_status repeat_trial(struct stage *s, int number, struct kw_error 
 		if (pass == 0 && (st = kw_stage_fill(s, slot, KW_FILL_DECLARED, err)) != KW_OK)
 			return st;
 	}
+	for (int i = 0; i < s->inputs; i++)
+		if ((st = kw_session_push(s->session, slot, i, err)) != KW_OK)
+			return st;
 	kw_stage_poison(s, slot);
 	return kw_trial_run(s, slot, KW_FILL_DECLARED, 1, false, NULL, err);
 }

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define BATCH_BYTES 64e6                      /* of working buffers that the calls of one timed batch go through */
 #define MAX_SLOTS 64
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
 #define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
@@ -91,7 +90,7 @@ static void slot_views(const struct stage *s, int slot, struct kw_view *out)
  * calls are cold however few there are. So K only makes a batch of short calls long enough to be timed; one long call is. */
 static int slots_of(const struct stage *s)
 {
-	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(BATCH_BYTES / need);
+	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(s->w->j->dev->batch_bytes / need);
 	double have = floor((double)kw_memory_available() * KW_MEMORY_SHARE / need);
 
 	if (!s->c->perf)
@@ -175,6 +174,8 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 		enum kw_fill f = kw_fill_fits(fill, &w->t->inputs[i]) ? fill : KW_FILL_DECLARED;
 
 		st = kw_fill_input(&w->t->inputs[i], &views[i], f, seed, (uint32_t)i, &s->env, w->j->threads, err);
+		if (st == KW_OK)
+			st = kw_session_push(s->session, slot, i, err);
 	}
 	w->v->generate_ns += kw_now_ns() - start;
 	return st;
@@ -206,14 +207,25 @@ void kw_stage_poison(struct stage *s, int slot)
 					  .dtype = (enum kw_dtype)s->view[i].dtype, .seed = s->poison_seed };
 
 		kw_parallel(s->w->j->threads, (int64_t)((job.bytes + POISON_PART - 1) / POISON_PART), poison_part, &job);
+		kw_session_push(s->session, slot, i, NULL); /* the next run returns a failure */
 	}
 	s->w->v->generate_ns += kw_now_ns() - start;
+}
+
+enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	for (int i = s->inputs; i < s->tensors && st == KW_OK; i++)
+		st = kw_session_pull(s->session, slot, i, err);
+	return st;
 }
 
 uint64_t kw_stage_output_hash(struct stage *s, int slot)
 {
 	uint64_t h = 1;
 
+	kw_stage_pull(s, slot, NULL); /* the next run returns a failure */
 	for (int i = s->inputs; i < s->tensors; i++)
 		h = kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, h);
 	return h;

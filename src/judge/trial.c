@@ -243,8 +243,10 @@ static bool widen(struct stage *s, int output, const struct kw_compare_stats *st
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err)
 {
 	bool usable;
-	enum kw_status st = kw_stage_reference(s, slot, fill, &usable, err);
+	enum kw_status st = kw_stage_pull(s, slot, err);
 
+	if (st == KW_OK)
+		st = kw_stage_reference(s, slot, fill, &usable, err);
 	if (st != KW_OK || !usable || !canaries(s, slot, fill))
 		return st;
 	for (int o = 0; o < s->outputs && st == KW_OK && !s->w->failed; o++) {
