@@ -2,23 +2,18 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "device/child.h"
 #include "device/cpu.h"
 #include "device/sandbox.h"
-#include "device/spawn.h"
 #include "device/threads.h"
 #include "device/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS = 20 };
@@ -27,12 +22,8 @@ enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS 
 struct cpu_player {
 	struct kw_player base;         /* first: the same address */
 	struct slots *session;
-	struct kw_spawned process;
-	int control;
-	bool dead, stopped, trusted, reaped;
-	clockid_t cpu_clock;
-	bool has_clock;
-	siginfo_t end;                 /* when dead */
+	struct kw_child child;
+	bool trusted;
 	struct kw_places places;       /* of its threads, at the beginning of a call */
 	char layers[200];
 };
@@ -42,169 +33,20 @@ static struct cpu_player *mine(const struct kw_player *p)
 	return (struct cpu_player *)(uintptr_t)p;
 }
 
-/* ---- process ---- */
-
-static void signal_player(struct cpu_player *p, int number)
+static enum kw_got take(struct cpu_player *p, struct wire_reply *r)
 {
-	if (p->reaped)
-		return;
-	if (syscall(SYS_pidfd_send_signal, p->process.pidfd, number, NULL, 0) < 0)
-		kill(p->process.pid, number);
-}
+	enum kw_got g = kw_child_take(&p->child, r, sizeof(*r));
 
-static int64_t cpu_ns(const struct cpu_player *p)
-{
-	struct timespec t;
-
-	if (!p->has_clock || p->reaped || clock_gettime(p->cpu_clock, &t) < 0)
-		return -1;
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t cpu_since(const struct cpu_player *p, int64_t before)
-{
-	int64_t now = cpu_ns(p);
-
-	return before < 0 || now < before ? 0 : now - before;
-}
-
-/* Notes an end, leaving the process unreaped: its number stays ours until stop. */
-static bool has_ended(struct cpu_player *p)
-{
-	siginfo_t info = { 0 };
-
-	if (p->dead)
-		return true;
-	if (waitid(P_PID, (id_t)p->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-		p->dead = true;
-		p->end = info;
-	}
-	return p->dead;
-}
-
-/* Returns when every thread of the player has stopped, or it has ended. */
-static void stop_now(struct cpu_player *p)
-{
-	if (p->dead || p->stopped)
-		return;
-	signal_player(p, SIGSTOP);
-	for (;;) {
-		siginfo_t info = { 0 };
-
-		if (waitid(P_PID, (id_t)p->process.pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0) {
-			if (errno == EINTR)
-				continue;
-			break;
-		}
-		if (info.si_code == CLD_STOPPED) {
-			waitid(P_PID, (id_t)p->process.pid, &info, WSTOPPED | WNOHANG);
-			break;
-		}
-		p->dead = true;
-		p->end = info;
-		return;
-	}
-	p->stopped = true;
-}
-
-static void go(struct cpu_player *p)
-{
-	p->stopped = false;
-	signal_player(p, SIGCONT);
-}
-
-static void kill_now(struct cpu_player *p)
-{
-	siginfo_t info = { 0 };
-
-	if (p->reaped || p->process.pid <= 0)
-		return;
-	signal_player(p, SIGKILL);
-	while (waitid(P_PID, (id_t)p->process.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-		;
-	p->dead = true;
-	if (!p->end.si_pid)
-		p->end = info;
-}
-
-/* ---- messages ---- */
-
-static enum kw_status send_with(struct cpu_player *p, const void *bytes, size_t len, const int *fds, int count,
-				struct kw_error *err)
-{
-	char control[CMSG_SPACE(sizeof(int) * WIRE_MAPS_MAX)] = { 0 };
-	struct iovec v = { (void *)(uintptr_t)bytes, len };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
-	struct cmsghdr *c;
-
-	if (count > 0) {
-		m.msg_control = control;
-		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
-		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)count);
-	}
-	while (sendmsg(p->control, &m, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR) {
-			if (errno == EPIPE || errno == ECONNRESET)
-				return KW_OK; /* it has ended: the caller finds out by its end */
-			return kw_fail(err, KW_ERR_IO, "", "cannot speak to the player: %s", strerror(errno));
-		}
-	return KW_OK;
-}
-
-enum got { GOT_REPLY, GOT_TIMEOUT, GOT_END, GOT_FORGED, GOT_INTERRUPTED };
-
-/* One message, if one is there. */
-static enum got take(struct cpu_player *p, struct wire_reply *r)
-{
-	char bytes[sizeof(*r) + 1];
-	ssize_t n = recv(p->control, bytes, sizeof(bytes), MSG_DONTWAIT);
-
-	if (n < 0)
-		return errno == ECONNRESET ? GOT_END : GOT_TIMEOUT;
-	if (n == 0)
-		return GOT_END;
-	if (n != (ssize_t)sizeof(*r))
-		return GOT_FORGED;
-	memcpy(r, bytes, sizeof(*r));
 	r->text[sizeof(r->text) - 1] = '\0';
-	return GOT_REPLY;
+	return g;
 }
 
-/* Places are for the beginning of a call: in a long one the kernel knows better where there is room. */
-static enum got await(struct cpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
+static enum kw_got await(struct cpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
 {
-	int64_t placed_ns = kw_now_ns() + (int64_t)PLACED_MS * 1000000;
+	enum kw_got g = kw_child_await(&p->child, deadline_ns, r, sizeof(*r), when);
 
-	for (;;) {
-		struct pollfd f[2] = { { .fd = p->control, .events = POLLIN }, { .fd = p->process.pidfd, .events = POLLIN } };
-		int64_t now = kw_now_ns(), left = deadline_ns - now;
-		struct timespec t;
-		enum got g;
-		int n;
-
-		if (left <= 0)
-			return GOT_TIMEOUT;
-		if (p->places.count > 0 && now >= placed_ns)
-			kw_threads_free(&p->places);
-		else if (p->places.count > 0 && left > placed_ns - now)
-			left = placed_ns - now;
-		t = (struct timespec){ left / 1000000000, left % 1000000000 };
-		n = ppoll(f, p->process.pidfd >= 0 ? 2 : 1, &t, NULL);
-		*when = kw_now_ns();
-		if (kw_interrupted())
-			return GOT_INTERRUPTED;
-		if (n <= 0)
-			continue;
-		g = f[0].revents ? take(p, r) : GOT_TIMEOUT;
-		if (g != GOT_TIMEOUT)
-			return g;
-		if (f[1].revents && has_ended(p))
-			return GOT_END;
-	}
+	r->text[sizeof(r->text) - 1] = '\0';
+	return g;
 }
 
 /* ---- start ---- */
@@ -274,7 +116,7 @@ static enum kw_status send_maps(struct cpu_player *p, struct kw_error *err)
 								  spec->read_only, spec->zero };
 		}
 		if (st == KW_OK)
-			st = send_with(p, &m, sizeof(m), fds, (int)m.count, err);
+			st = kw_child_send(&p->child, &m, sizeof(m), fds, (int)m.count, err);
 		for (uint32_t i = 0; i < m.count; i++)
 			if (s->specs[(first + i) % s->buffer_count].read_only)
 				close(fds[i]);
@@ -286,24 +128,24 @@ static enum kw_status await_ready(struct cpu_player *p, struct kw_error *err)
 {
 	struct wire_reply r = { 0 };
 	int64_t when;
-	enum got g = await(p, kw_now_ns() + (int64_t)START_TIMEOUT_MS * 1000000, &r, &when);
+	enum kw_got g = await(p, kw_now_ns() + (int64_t)START_TIMEOUT_MS * 1000000, &r, &when);
 
-	if (g == GOT_INTERRUPTED)
+	if (g == KW_GOT_INTERRUPTED)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
-	if (g == GOT_REPLY && r.kind == WIRE_READY) {
-		name_layers(p, p->process.layers | r.layers, r.landlock_abi);
+	if (g == KW_GOT_REPLY && r.kind == WIRE_READY) {
+		name_layers(p, p->child.process.layers | r.layers, r.landlock_abi);
 		return KW_OK;
 	}
-	if (g == GOT_REPLY)
+	if (g == KW_GOT_REPLY)
 		return kw_fail(err, r.number == ENOMEM ? KW_ERR_NOMEM : KW_ERR_ENV, "", "the player did not start: %s",
 			       r.text[0] ? r.text : "unexpected answer");
-	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == GOT_TIMEOUT ? "no answer" : "it ended");
+	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
 }
 
 static enum kw_status start_once(struct cpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
 {
 	struct slots *s = p->session;
-	int threads = o->threads > 0 ? o->threads : kw_cpu_usable(), pair[2];
+	int threads = o->threads > 0 ? o->threads : kw_cpu_usable();
 	struct wire_start start = {
 		.op = WIRE_START, .trusted = o->trusted, .threads = (uint32_t)threads,
 		.memory_bytes = o->memory_bytes ? o->memory_bytes :
@@ -313,22 +155,16 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 	};
 	enum kw_status st;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
-	p->control = pair[0];
-	st = kw_spawn_player(pair[1], !o->trusted, threads, &p->process, err);
-	close(pair[1]);
-	if (st != KW_OK)
+	if ((st = kw_child_start(&p->child, !o->trusted, threads, err)) != KW_OK)
 		return st;
-	p->has_clock = clock_getcpuclockid(p->process.pid, &p->cpu_clock) == 0;
-	start.mount_ns = p->process.layers != 0;
-	st = send_with(p, &start, sizeof(start), NULL, 0, err);
+	start.mount_ns = p->child.process.layers != 0;
+	st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
 		st = send_maps(p, err);
 	if (st == KW_OK)
 		st = await_ready(p, err);
 	if (st == KW_OK)
-		stop_now(p);
+		kw_child_stop(&p->child);
 	return st;
 }
 
@@ -344,8 +180,7 @@ enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *
 	p->base.session = s;
 	p->session = kw_slots_of(s);
 	p->trusted = o->trusted;
-	p->control = -1;
-	p->process = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
+	kw_child_init(&p->child);
 	st = start_once(p, o, err);
 	if (st != KW_OK) {
 		kw_play_stop(&p->base);
@@ -361,15 +196,7 @@ void kw_play_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	if (p->process.pid > 0) {
-		kill_now(p);
-		while (waitpid(p->process.pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	if (p->process.pidfd >= 0)
-		close(p->process.pidfd);
-	if (p->control >= 0)
-		close(p->control);
+	kw_child_close(&p->child);
 	kw_free(p);
 }
 
@@ -407,21 +234,21 @@ static void describe_end(struct cpu_player *p, struct kw_play_result *r)
 {
 	int64_t until = kw_now_ns() + (int64_t)GRACE_MS * 1000000;
 
-	while (!has_ended(p) && kw_now_ns() < until)
+	while (!kw_child_has_ended(&p->child) && kw_now_ns() < until)
 		kw_sleep_ns(1000000);
-	if (!p->dead) {
-		kill_now(p);
+	if (!p->child.dead) {
+		kw_child_kill(&p->child);
 		r->end = KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "it closed the judge's channel");
 		return;
 	}
-	if (p->end.si_code == CLD_EXITED) {
+	if (p->child.end.si_code == CLD_EXITED) {
 		r->end = KW_PLAY_EXIT;
-		r->exit_code = p->end.si_status;
+		r->exit_code = p->child.end.si_status;
 		return;
 	}
 	r->end = KW_PLAY_SIGNAL;
-	r->signal = p->end.si_status;
+	r->signal = p->child.end.si_status;
 	r->blocked_syscall = r->signal == SIGSYS;
 	if (r->blocked_syscall)
 		snprintf(r->detail, sizeof(r->detail), "a system call was refused");
@@ -437,28 +264,28 @@ static void describe_claim(struct cpu_player *p, const struct wire_reply *w, str
 		r->end = KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
 	}
-	kill_now(p);
+	kw_child_kill(&p->child);
 }
 
 /* After the answer the channel must be empty: a second message is somebody else's. */
 static void check_silence(struct cpu_player *p, struct kw_play_result *r)
 {
 	struct wire_reply w;
-	enum got g = take(p, &w);
+	enum kw_got g = take(p, &w);
 
-	if (g == GOT_TIMEOUT)
+	if (g == KW_GOT_TIMEOUT)
 		return;
-	if (g == GOT_REPLY && (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)) {
+	if (g == KW_GOT_REPLY && (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)) {
 		describe_claim(p, &w, r);
 		return;
 	}
-	if (g == GOT_END) {
+	if (g == KW_GOT_END) {
 		describe_end(p, r);
 		return;
 	}
 	r->end = KW_PLAY_FORGED;
 	snprintf(r->detail, sizeof(r->detail), "a second answer to one call");
-	kill_now(p);
+	kw_child_kill(&p->child);
 }
 
 /* ---- spot checks ---- */
@@ -534,48 +361,48 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	uint64_t nonce = x->nonce;
 	uint32_t expect = x->expect;
 	int timeout_ms = x->timeout_ms;
-	enum kw_status st = send_with(p, x->command, x->bytes, &x->fd, x->fd >= 0 ? 1 : 0, err);
+	enum kw_status st = kw_child_send(&p->child, x->command, x->bytes, &x->fd, x->fd >= 0 ? 1 : 0, err);
 	int64_t begin, when = 0, used;
-	enum got g;
+	enum kw_got g;
 
 	if (st != KW_OK)
 		return st;
 	if (x->place)
-		kw_threads_place(p->process.pid, &p->places);
+		kw_threads_place(p->child.process.pid, &p->places);
 	begin = kw_now_ns();
-	go(p);
+	kw_child_go(&p->child);
 	kw_threads_free_first(&p->places);
 	g = await(p, begin + (int64_t)timeout_ms * 1000000, w, &when);
 	read_probes(x->probes);
-	used = cpu_ns(p);
+	used = kw_child_cpu_ns(&p->child);
 	r->wall_ns = when - begin;
-	if (g == GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
+	if (g == KW_GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
 		r->end = KW_PLAY_DONE;
-		stop_now(p);
+		kw_child_stop(&p->child);
 		kw_threads_free(&p->places);
-		r->background_ns = cpu_since(p, used);
+		r->background_ns = kw_child_cpu_since(&p->child, used);
 		check_probes(x->probes, r);
 		check_silence(p, r);
 		return KW_OK;
 	}
-	if (g == GOT_INTERRUPTED) {
-		kill_now(p);
+	if (g == KW_GOT_INTERRUPTED) {
+		kw_child_kill(&p->child);
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	}
-	if (g == GOT_END) {
+	if (g == KW_GOT_END) {
 		describe_end(p, r);
-	} else if (g == GOT_TIMEOUT) {
-		kill_now(p);
+	} else if (g == KW_GOT_TIMEOUT) {
+		kw_child_kill(&p->child);
 		r->end = KW_PLAY_TIMEOUT;
 		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
-	} else if (g == GOT_REPLY && w->nonce == nonce && w->kind == WIRE_MACHINE) {
-		kill_now(p);
+	} else if (g == KW_GOT_REPLY && w->nonce == nonce && w->kind == WIRE_MACHINE) {
+		kw_child_kill(&p->child);
 		r->end = KW_PLAY_NO_MEMORY;
 		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(r->detail) - 1, w->text);
-	} else if (g == GOT_REPLY) {
+	} else if (g == KW_GOT_REPLY) {
 		describe_claim(p, w, r);
 	} else {
-		kill_now(p);
+		kw_child_kill(&p->child);
 		r->end = KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "an answer of the wrong size");
 	}
@@ -724,18 +551,18 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 int64_t kw_play_linger(struct kw_player *player, int64_t ns)
 {
 	struct cpu_player *p = mine(player);
-	int64_t before = cpu_ns(p);
+	int64_t before = kw_child_cpu_ns(&p->child);
 
-	if (p->dead)
+	if (p->child.dead)
 		return 0;
-	go(p);
+	kw_child_go(&p->child);
 	for (int i = 0; i < LINGER_ROUNDS; i++) {
 		kw_sleep_ns(ns);
-		if (cpu_since(p, before) >= ns || !kw_threads_runnable(p->process.pid))
+		if (kw_child_cpu_since(&p->child, before) >= ns || !kw_threads_runnable(p->child.process.pid))
 			break;
 	}
-	stop_now(p);
-	return cpu_since(p, before);
+	kw_child_stop(&p->child);
+	return kw_child_cpu_since(&p->child, before);
 }
 
 const char *kw_play_layers(const struct kw_player *p)

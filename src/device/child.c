@@ -1,0 +1,191 @@
+#include "device/child.h"
+
+#include "base/clock.h"
+#include "device/wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void kw_child_init(struct kw_child *c)
+{
+	*c = (struct kw_child){ .control = -1, .process = { .pid = -1, .pidfd = -1 } };
+}
+
+enum kw_status kw_child_start(struct kw_child *c, bool isolate, int threads, struct kw_error *err)
+{
+	enum kw_status st;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
+	c->control = pair[0];
+	st = kw_spawn_player(pair[1], isolate, threads, &c->process, err);
+	close(pair[1]);
+	if (st == KW_OK)
+		c->has_clock = clock_getcpuclockid(c->process.pid, &c->cpu_clock) == 0;
+	return st;
+}
+
+void kw_child_close(struct kw_child *c)
+{
+	if (c->process.pid > 0) {
+		kw_child_kill(c);
+		while (waitpid(c->process.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (c->process.pidfd >= 0)
+		close(c->process.pidfd);
+	if (c->control >= 0)
+		close(c->control);
+	kw_child_init(c);
+}
+
+static void signal_child(struct kw_child *c, int number)
+{
+	if (syscall(SYS_pidfd_send_signal, c->process.pidfd, number, NULL, 0) < 0)
+		kill(c->process.pid, number);
+}
+
+int64_t kw_child_cpu_ns(const struct kw_child *c)
+{
+	struct timespec t;
+
+	if (!c->has_clock || clock_gettime(c->cpu_clock, &t) < 0)
+		return -1;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before)
+{
+	int64_t now = kw_child_cpu_ns(c);
+
+	return before < 0 || now < before ? 0 : now - before;
+}
+
+bool kw_child_has_ended(struct kw_child *c)
+{
+	siginfo_t info = { 0 };
+
+	if (c->dead)
+		return true;
+	if (waitid(P_PID, (id_t)c->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+		c->dead = true;
+		c->end = info;
+	}
+	return c->dead;
+}
+
+void kw_child_stop(struct kw_child *c)
+{
+	if (c->dead || c->stopped)
+		return;
+	signal_child(c, SIGSTOP);
+	for (;;) {
+		siginfo_t info = { 0 };
+
+		if (waitid(P_PID, (id_t)c->process.pid, &info, WSTOPPED | WEXITED | WNOWAIT) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;
+		}
+		if (info.si_code == CLD_STOPPED) {
+			waitid(P_PID, (id_t)c->process.pid, &info, WSTOPPED | WNOHANG);
+			break;
+		}
+		c->dead = true;
+		c->end = info;
+		return;
+	}
+	c->stopped = true;
+}
+
+void kw_child_go(struct kw_child *c)
+{
+	c->stopped = false;
+	signal_child(c, SIGCONT);
+}
+
+void kw_child_kill(struct kw_child *c)
+{
+	siginfo_t info = { 0 };
+
+	if (c->process.pid <= 0)
+		return;
+	signal_child(c, SIGKILL);
+	while (waitid(P_PID, (id_t)c->process.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	c->dead = true;
+	if (!c->end.si_pid)
+		c->end = info;
+}
+
+enum kw_status kw_child_send(struct kw_child *child, const void *bytes, size_t len, const int *fds, int count,
+			     struct kw_error *err)
+{
+	char control[CMSG_SPACE(sizeof(int) * WIRE_MAPS_MAX)] = { 0 };
+	struct iovec v = { (void *)(uintptr_t)bytes, len };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (count > 0) {
+		m.msg_control = control;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)count);
+	}
+	while (sendmsg(child->control, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR) {
+			if (errno == EPIPE || errno == ECONNRESET)
+				return KW_OK; /* it has ended: the caller finds out by its end */
+			return kw_fail(err, KW_ERR_IO, "", "cannot speak to the player: %s", strerror(errno));
+		}
+	return KW_OK;
+}
+
+enum kw_got kw_child_take(struct kw_child *c, void *reply, size_t len)
+{
+	char bytes[1024];
+	ssize_t n = recv(c->control, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == ECONNRESET ? KW_GOT_END : KW_GOT_TIMEOUT;
+	if (n == 0)
+		return KW_GOT_END;
+	if (n != (ssize_t)len)
+		return KW_GOT_FORGED;
+	memcpy(reply, bytes, len);
+	return KW_GOT_REPLY;
+}
+
+enum kw_got kw_child_await(struct kw_child *c, int64_t deadline_ns, void *reply, size_t len, int64_t *when)
+{
+	for (;;) {
+		struct pollfd f[2] = { { .fd = c->control, .events = POLLIN }, { .fd = c->process.pidfd, .events = POLLIN } };
+		int64_t now = kw_now_ns(), left = deadline_ns - now;
+		struct timespec t = { left / 1000000000, left % 1000000000 };
+		enum kw_got g;
+		int n;
+
+		if (left <= 0)
+			return KW_GOT_TIMEOUT;
+		n = ppoll(f, c->process.pidfd >= 0 ? 2 : 1, &t, NULL);
+		*when = kw_now_ns();
+		if (kw_interrupted())
+			return KW_GOT_INTERRUPTED;
+		if (n <= 0)
+			continue;
+		g = f[0].revents ? kw_child_take(c, reply, len) : KW_GOT_TIMEOUT;
+		if (g != KW_GOT_TIMEOUT)
+			return g;
+		if (f[1].revents && kw_child_has_ended(c))
+			return KW_GOT_END;
+	}
+}

@@ -1,0 +1,54 @@
+/* child.h - a player as a process: started, stopped, continued, killed, and spoken to. Private to device/.
+ *
+ *     kw_child_init(&c);
+ *     kw_child_start(&c, true, threads, err);
+ *     kw_child_send(&c, &message, sizeof(message), fds, count, err);
+ *     kw_child_await(&c, deadline_ns, &reply, sizeof(reply), &when);
+ *     kw_child_close(&c);                 // in any state
+ *
+ * Replies have one fixed size; another size is KW_GOT_FORGED. One owner. */
+#ifndef KW_DEVICE_CHILD_H
+#define KW_DEVICE_CHILD_H
+
+#include "device/spawn.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct kw_child {
+	struct kw_spawned process;
+	int control;
+	bool dead, stopped;
+	clockid_t cpu_clock;
+	bool has_clock;
+	siginfo_t end;                 /* when dead */
+};
+enum kw_got { KW_GOT_REPLY, KW_GOT_TIMEOUT, KW_GOT_END, KW_GOT_FORGED, KW_GOT_INTERRUPTED };
+
+void kw_child_init(struct kw_child *c);
+/* isolate: in namespaces of its own, as far as they are granted. */
+enum kw_status kw_child_start(struct kw_child *c, bool isolate, int threads, struct kw_error *err);
+/* Kills, reaps, closes. */
+void kw_child_close(struct kw_child *c);
+
+/* CPU time used so far, -1 when it cannot be told; and since such a value, 0 when either cannot. */
+int64_t kw_child_cpu_ns(const struct kw_child *c);
+int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before);
+/* Notes an end, leaving the process unreaped: its number stays ours until close. */
+bool kw_child_has_ended(struct kw_child *c);
+/* Returns when every thread has stopped, or the process has ended. */
+void kw_child_stop(struct kw_child *c);
+void kw_child_go(struct kw_child *c);
+void kw_child_kill(struct kw_child *c);
+
+/* Up to WIRE_MAPS_MAX descriptors go along. A process that has ended is no failure: the caller finds out by its end. */
+enum kw_status kw_child_send(struct kw_child *c, const void *bytes, size_t len, const int *fds, int count,
+			     struct kw_error *err);
+/* One message, if one is there. */
+enum kw_got kw_child_take(struct kw_child *c, void *reply, size_t len);
+/* when: the clock at the moment the answer was seen. */
+enum kw_got kw_child_await(struct kw_child *c, int64_t deadline_ns, void *reply, size_t len, int64_t *when);
+
+#endif
