@@ -18,6 +18,8 @@ struct kw_search_ports {
 	/* Optional. What is remembered of a verdict beyond this run (kw_memory_learn). */
 	enum kw_status (*learn)(void *arg, const struct kw_candidate *c, const struct kw_verdict *v,
 				struct kw_error *err);
+	/* Optional. Compiles candidates at their tune points, several at once, while nothing is timed (kw_ahead_build). */
+	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count);
 	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
 };
 
@@ -29,6 +31,7 @@ struct kw_outcome {
 	double speedup, sol;
 	int64_t verdict_id;
 	bool recalled;                    /* from the store: cost nothing */
+	bool cached;                      /* its builds were all in the build cache */
 	const char *tune;
 };
 /* A candidate at one point, judged in full: rows of the ranking. */
@@ -69,6 +72,7 @@ struct kw_search {
 	int64_t recalled_ns;              /* what the recalled ones took when they were judged */
 	int64_t proof_ns;                 /* what the dearest judgement of all cases took; 0: none yet */
 	bool handing_over;                /* a budget refuses nothing any more */
+	bool no_ahead;                    /* what is built ahead is not found again: no build cache here */
 	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */
 	int64_t start_ns;
@@ -88,6 +92,8 @@ struct kw_search {
 enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
 				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
 				  struct kw_error *err);
+/* Before the next few are evaluated under a label: compiles at once those that are not judged yet; false: none. */
+bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label);
 /* The run's judge options for an effort. */
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
 /* Geometric mean of the medians of the timed perf cases; 0: none was timed. */

@@ -126,6 +126,7 @@ static void fill_outcome(const struct kw_verdict *v, struct kw_outcome *out)
 	out->ns = v->cls == KW_V_OK ? kw_search_mean_ns(v) : 0.0;
 	out->speedup = v->geomean_speedup;
 	out->sol = v->geomean_sol;
+	out->cached = v->build_cached;
 }
 
 /* Looks the verdict up. A record that cannot be read counts as not there: it is judged again. */
@@ -234,4 +235,41 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	if (!v)
 		kw_verdict_release(&own);
 	return status;
+}
+
+/* Whether a resumed run has this verdict from before. */
+static bool judged(const struct kw_search *s, const struct kw_candidate *c, const char *label, struct kw_arena *scratch)
+{
+	const char *tune = kw_plan_tune_text(&c->plan, c->tune_values, scratch);
+	struct kw_verdict_row row;
+	bool found = false;
+
+	if (tune && s->run_id && s->past)
+		kw_store_verdict_find(s->store, s->run_id, c->sha256, tune, label, scratch, &row, &found, NULL);
+	return found;
+}
+
+bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label)
+{
+	const struct kw_budget *b = &s->opts->budget;
+	const struct kw_candidate **fresh;
+	struct kw_arena scratch;
+	size_t n = 0;
+
+	if (!s->ports->build_ahead || s->no_ahead)
+		return false;
+	if (b->max_evaluations) {
+		size_t left = b->max_evaluations > s->evaluations ? (size_t)(b->max_evaluations - s->evaluations) : 0;
+
+		count = count < left ? count : left;
+	}
+	kw_arena_init(&scratch, 64 << 20);
+	fresh = kw_arena_calloc(&scratch, count + 1, sizeof(*fresh));
+	for (size_t i = 0; fresh && i < count; i++)
+		if (!judged(s, list[i], label, &scratch))
+			fresh[n++] = list[i];
+	if (n > 1)
+		s->ports->build_ahead(s->ports->arg, fresh, n);
+	kw_arena_release(&scratch);
+	return n > 1;
 }

@@ -2,6 +2,7 @@
 #include "search/search.h"
 
 #include "memory/memory.h"
+#include "search/ahead.h"
 #include "search/engine.h"
 
 void kw_search_opts_default(struct kw_search_opts *o)
@@ -13,7 +14,7 @@ void kw_search_opts_default(struct kw_search_opts *o)
 struct real {
 	const struct kw_task *task;
 	const struct kw_expr *expr;
-	const char *backend;
+	const struct kw_search_opts *opts;
 	struct kw_judge *judge;
 	struct kw_store *memory;
 };
@@ -31,7 +32,7 @@ static enum kw_status propose(void *arg, struct kw_arena *a, struct kw_proposal 
 {
 	struct real *r = arg;
 
-	return kw_author_propose(r->task, r->expr, r->backend, a, out, count, reasons, reason_count, err);
+	return kw_author_propose(r->task, r->expr, r->opts->backend, a, out, count, reasons, reason_count, err);
 }
 
 static enum kw_status learn(void *arg, const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err)
@@ -41,17 +42,25 @@ static enum kw_status learn(void *arg, const struct kw_candidate *c, const struc
 	return r->memory ? kw_memory_learn(r->memory, r->task, r->expr, c, v, err) : KW_OK;
 }
 
+static void build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
+{
+	struct real *r = arg;
+
+	kw_ahead_build(list, count, r->task, &kw_judge_device(r->judge)->hardware, r->opts->judge.large,
+		       r->opts->judge.compiler);
+}
+
 static void real_ports(struct real *r, struct kw_search_ports *p)
 {
 	*p = (struct kw_search_ports){ .arg = r, .evaluate = evaluate, .propose = propose, .learn = learn,
-				       .hardware = &kw_judge_device(r->judge)->hardware };
+				       .build_ahead = build_ahead, .hardware = &kw_judge_device(r->judge)->hardware };
 }
 
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
 			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err)
 {
-	struct real r = { t, e, o->backend, j, memory };
+	struct real r = { t, e, o, j, memory };
 	struct kw_search_ports ports;
 
 	real_ports(&r, &ports);
@@ -62,7 +71,7 @@ enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, str
 			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
 			   struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err)
 {
-	struct real r = { t, e, o->backend, j, o->memory };
+	struct real r = { t, e, o, j, o->memory };
 	struct kw_search_ports ports;
 
 	real_ports(&r, &ports);

@@ -3,8 +3,10 @@
 #include <string.h>
 
 enum { WHOLE_MAX = 4096, SAMPLES_MAX = 8192, SCRATCH_BYTES = 8 << 20 };
+/* Every buffer starts at a cache line, and promises no more (tensor.align of plan lines). */
+enum { BASE_ALIGN = 64 };
 
-/* Contiguous views of a case at a made-up, well-aligned address: enough to evaluate plan lines. */
+/* Contiguous views of a case at a made-up address: enough to evaluate plan lines. */
 static bool case_views(const struct kw_task *t, const struct kw_case *c, struct kw_arena *a,
 		       struct kw_view **out)
 {
@@ -19,7 +21,7 @@ static bool case_views(const struct kw_task *t, const struct kw_case *c, struct 
 								    : &t->outputs[i - t->input_count];
 
 		v[i].dtype = d->dtype;
-		v[i].base = (void *)(uintptr_t)(1u << 20);
+		v[i].base = (void *)(uintptr_t)BASE_ALIGN;
 		if (kw_tensor_shape(d, &env, &v[i].shape, NULL) != KW_OK)
 			return false;
 		kw_shape_contiguous(&v[i].shape, v[i].stride);
@@ -28,19 +30,25 @@ static bool case_views(const struct kw_task *t, const struct kw_case *c, struct 
 	return true;
 }
 
-static bool applies(const struct kw_candidate *c, const struct kw_task *t, const struct kw_case *k,
-		    const struct kw_hardware *hw, const int64_t *values, struct kw_arena *a)
+bool kw_space_bind(const struct kw_candidate *c, const struct kw_task *t, const struct kw_case *k,
+		   const struct kw_hardware *hw, const int64_t *values, struct kw_arena *a, struct kw_bound_plan *out)
 {
 	struct kw_tune_point point = { values, c->plan.tune_count };
 	struct kw_intenv_var vars[8];
 	struct kw_intenv facts;
-	struct kw_bound_plan bound;
 	struct kw_view *views;
 
 	kw_hardware_env(hw, vars, &facts);
 	return case_views(t, k, a, &views) &&
-	       kw_plan_bind(&c->plan, t, k, views, &point, &facts, a, &bound, NULL) == KW_OK &&
-	       bound.applicable;
+	       kw_plan_bind(&c->plan, t, k, views, &point, &facts, a, out, NULL) == KW_OK && out->applicable;
+}
+
+static bool applies(const struct kw_candidate *c, const struct kw_task *t, const struct kw_case *k,
+		    const struct kw_hardware *hw, const int64_t *values, struct kw_arena *a)
+{
+	struct kw_bound_plan bound;
+
+	return kw_space_bind(c, t, k, hw, values, a, &bound);
 }
 
 bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw,
@@ -61,16 +69,12 @@ bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, cons
 int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large)
 {
 	struct kw_arena scratch;
-	int64_t *values;
 	int at = -1;
 
 	kw_arena_init(&scratch, SCRATCH_BYTES);
 	for (size_t i = 0; i < t->perf_count && at < 0; i++) {
 		kw_arena_reset(&scratch);
-		values = kw_arena_calloc(&scratch, c->plan.tune_count + 1, sizeof(*values));
-		for (size_t k = 0; values && k < c->plan.tune_count; k++)
-			values[k] = c->tune_values ? c->tune_values[k] : c->plan.tunes[k].default_value;
-		if (values && (large || !t->cases[i].large) && applies(c, t, &t->cases[i], hw, values, &scratch))
+		if ((large || !t->cases[i].large) && applies(c, t, &t->cases[i], hw, c->tune_values, &scratch))
 			at = (int)i;
 	}
 	kw_arena_release(&scratch);

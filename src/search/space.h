@@ -22,6 +22,10 @@ enum kw_status kw_space_list(const struct kw_candidate *c, const struct kw_task 
 bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw,
 		     const int64_t *values);
 
+/* The plan at these values (NULL: the defaults) for a case with contiguous tensors; false: it does not apply, or no memory. */
+bool kw_space_bind(const struct kw_candidate *c, const struct kw_task *t, const struct kw_case *k,
+		   const struct kw_hardware *hw, const int64_t *values, struct kw_arena *a, struct kw_bound_plan *out);
+
 /* The perf case to tune on: the first to which the candidate applies at its tune point, large ones only when asked
  * for; -1: none. */
 int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "search/ahead.h"
 #include "search/space.h"
 
 /* Tuning seldom gives more than this factor: a pattern further behind the best tuned one is not worth a round. */
@@ -50,12 +51,22 @@ static enum kw_status screen(struct kw_search *s, struct state *st, const struct
 	return KW_OK;
 }
 
+static void build_ahead(struct kw_search *s, const struct kw_proposal *p, size_t count)
+{
+	const struct kw_candidate **list = kw_arena_calloc(s->arena, count, sizeof(*list));
+
+	for (size_t i = 0; list && i < count; i++)
+		list[i] = &p[i].candidate;
+	if (list)
+		kw_search_build_ahead(s, list, count, "screen");
+}
+
 static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)
 {
 	struct kw_proposal *proposals = NULL;
 	struct state *st = kw_arena_calloc(s->arena, 1, sizeof(*st));
 	const char **reasons = NULL;
-	size_t count = 0, reason_count = 0;
+	size_t count = 0, reason_count = 0, batch = kw_ahead_batch(s->ports->hardware);
 	enum kw_status status;
 
 	status = s->ports->propose(s->ports->arg, s->arena, &proposals, &count, &reasons, &reason_count, err);
@@ -73,8 +84,11 @@ static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for %zu proposals", count);
 	*state = st;
 	s->upcoming = (int)count;
-	for (size_t i = 0; i < count && status == KW_OK; i++)
+	for (size_t i = 0; i < count && status == KW_OK; i++) {
+		if (i % batch == 0)
+			build_ahead(s, &proposals[i], count - i < batch ? count - i : batch);
 		status = screen(s, st, &proposals[i], err);
+	}
 	qsort(st->at, st->count, sizeof(*st->at), by_ns);
 	return status;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "search/ahead.h"
 #include "search/space.h"
 
 enum { POINTS_MAX = 40, NEIGHBOURS_MAX = 6, LAST_RUNG_MAX = 3, PATIENCE_MIN = 10, AT_LEAST = 4 };
@@ -20,6 +20,7 @@ struct point {
 	enum fate fate;
 	double ns;
 	int rung;                         /* the last one it was timed in */
+	bool ahead;                       /* compiled before its turn */
 };
 struct tuner {
 	struct kw_search *s;
@@ -42,7 +43,7 @@ static const struct {
 
 static bool out_of_time(const struct tuner *t)
 {
-	return t->limit_ns && kw_now_ns() - t->started_ns > t->limit_ns;
+	return t->limit_ns && kw_search_elapsed_ns(t->s) - t->started_ns > t->limit_ns;
 }
 
 static enum kw_status add_curve(struct tuner *t, double best_ns, struct kw_error *err)
@@ -55,7 +56,7 @@ static enum kw_status add_curve(struct tuner *t, double best_ns, struct kw_error
 	if (r->curve_count)
 		memcpy(grown, r->curve, r->curve_count * sizeof(*grown));
 	grown[r->curve_count] = (struct kw_curve_point){ t->report->tried, best_ns,
-							 kw_now_ns() - t->started_ns };
+							 kw_search_elapsed_ns(t->s) - t->started_ns };
 	r->curve = grown;
 	r->curve_count++;
 	return KW_OK;
@@ -112,6 +113,9 @@ static enum kw_status try_point(struct tuner *t, struct point *p, int rung, stru
 	if (status == KW_OK) {
 		t->report->tried += first;
 		p->rung = rung;
+		/* Without a build cache it would be built twice. */
+		if (p->ahead && !outcome.recalled && outcome.cls == KW_V_OK && !outcome.cached)
+			t->s->no_ahead = true;
 		settle(t, p, &outcome, first);
 		status = note_better(t, p, err);
 	}
@@ -130,6 +134,27 @@ static int by_time(const void *a, const void *b)
 	return p->ns < q->ns ? -1 : p->ns > q->ns;
 }
 
+/* The points from `first` on that are judged next are compiled at once, before anything of them is timed. */
+static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
+{
+	struct kw_candidate *copies;
+	const struct kw_candidate **list;
+	struct kw_arena scratch;
+
+	kw_arena_init(&scratch, 16 << 20);
+	copies = kw_arena_calloc(&scratch, count + 1, sizeof(*copies));
+	list = kw_arena_calloc(&scratch, count + 1, sizeof(*list));
+	for (size_t i = 0; copies && list && i < count; i++) {
+		copies[i] = *t->c;
+		copies[i].tune_values = t->points[first + i].values;
+		list[i] = &copies[i];
+	}
+	if (copies && list && kw_search_build_ahead(t->s, list, count, rungs[rung].label))
+		for (size_t i = 0; i < count; i++)
+			t->points[first + i].ahead = true;
+	kw_arena_release(&scratch);
+}
+
 static size_t right_count(const struct tuner *t)
 {
 	size_t n = 0;
@@ -142,6 +167,7 @@ static size_t right_count(const struct tuner *t)
 static enum kw_status first_rung(struct tuner *t, struct kw_error *err)
 {
 	int patience = t->count / 2 > PATIENCE_MIN ? (int)(t->count / 2) : PATIENCE_MIN;
+	size_t batch = kw_ahead_batch(t->s->ports->hardware);
 	enum kw_status status = try_point(t, &t->points[0], 0, err);
 
 	/* What is wrong at its default is not saved by tuning; what does not build there may build elsewhere. */
@@ -150,6 +176,8 @@ static enum kw_status first_rung(struct tuner *t, struct kw_error *err)
 	for (size_t i = 1; i < t->count && status == KW_OK; i++) {
 		if (i > AT_LEAST && (out_of_time(t) || t->since_better > patience))
 			break;
+		if ((i - 1) % batch == 0)
+			build_ahead(t, i, t->count - i < batch ? t->count - i : batch, 0);
 		status = try_point(t, &t->points[i], 0, err);
 	}
 	return status;
@@ -202,6 +230,8 @@ static enum kw_status next_rung(struct tuner *t, int rung, size_t keep, size_t a
 	t->s->upcoming = (int)(keep + added);
 	for (size_t i = 0; i < keep && status == KW_OK; i++)
 		status = try_point(t, &t->points[i], rung, err);
+	if (status == KW_OK && !out_of_time(t))
+		build_ahead(t, t->count - added, added, rung);
 	for (size_t i = t->count - added; i < t->count && status == KW_OK && !out_of_time(t); i++)
 		status = try_point(t, &t->points[i], rung, err);
 	return status;
@@ -317,7 +347,7 @@ static enum kw_status hand_over(struct tuner *t, struct kw_tune_points *points, 
 enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t limit_ns,
 			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err)
 {
-	struct tuner t = { .s = s, .c = c, .report = report, .limit_ns = limit_ns, .started_ns = kw_now_ns(),
+	struct tuner t = { .s = s, .c = c, .report = report, .limit_ns = limit_ns, .started_ns = kw_search_elapsed_ns(s),
 			   .perf_case = kw_space_case(c, s->task, s->ports->hardware, s->opts->judge.large) };
 	enum kw_status status, ended;
 

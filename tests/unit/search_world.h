@@ -34,6 +34,9 @@ struct world {
 	int interrupt_at;                  /* raise SIGINT when calls gets there */
 	int fail_at;                       /* the machine fails there */
 	int64_t takes_ns;                  /* an evaluation; it really sleeps */
+	const char *ahead[256];            /* what was built ahead: "name tune" */
+	int ahead_count, batches;
+	bool no_cache;                     /* nothing that was built is found again */
 };
 
 static int64_t tune_value(const struct kw_candidate *c, const char *name)
@@ -86,6 +89,30 @@ static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, 
 	return ns;
 }
 
+static const char *world_point(struct world *w, const struct kw_candidate *c)
+{
+	return kw_arena_printf(&w->arena, "%s %s", c->name, kw_plan_tune_text(&c->plan, c->tune_values, &w->arena));
+}
+
+static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
+{
+	struct world *w = arg;
+
+	w->batches++;
+	for (size_t i = 0; i < count && w->ahead_count < 256; i++)
+		w->ahead[w->ahead_count++] = world_point(w, list[i]);
+}
+
+static bool world_built(struct world *w, const struct kw_candidate *c)
+{
+	const char *point = world_point(w, c);
+
+	for (int i = 0; i < w->ahead_count; i++)
+		if (strcmp(w->ahead[i], point) == 0)
+			return true;
+	return false;
+}
+
 static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
 				     struct kw_verdict *v, struct kw_error *err)
 {
@@ -109,6 +136,7 @@ static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, co
 	if (w->takes_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)w->takes_ns }, NULL);
 	v->total_ns = w->takes_ns;
+	v->build_cached = !w->no_cache && world_built(w, c);
 	ns = behave(c, o->effort, v);
 	if (kw_plan_bind(&c->plan, &w->task, &w->task.cases[0], views, &point, NULL, &w->arena, &bound, err) != KW_OK)
 		return KW_ERR_BUG;
