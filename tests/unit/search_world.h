@@ -94,7 +94,7 @@ static const char *world_point(struct world *w, const struct kw_candidate *c)
 	return kw_arena_printf(&w->arena, "%s %s", c->name, kw_plan_tune_text(&c->plan, c->tune_values, &w->arena));
 }
 
-static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
+__attribute__((unused)) static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
 {
 	struct world *w = arg;
 
