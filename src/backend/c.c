@@ -3,6 +3,7 @@
 
 #include "backend/cache.h"
 #include "backend/elf.h"
+#include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -54,36 +55,16 @@ static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subcl
 
 /* ---- flags ---- */
 
-/* Line of the plan line that has this flag; 0 when it is not found. */
-static int flag_line(const struct kw_candidate *c, const char *flag)
+static bool check_source(struct build *b)
 {
-	const char *at = c->source ? strstr(c->source, flag) : NULL;
-	int line = at ? 1 : 0;
-
-	for (const char *p = c->source; at && p < at; p++)
-		line += *p == '\n';
-	return line;
-}
-
-static bool check_plan_flags(struct build *b)
-{
-	const char *const *names;
-	char message[300];
+	struct kw_source_fault f;
 	size_t n;
+	const char *const *allowed = kw_flags_allowed(&n);
 
-	names = kw_flags_allowed(&n);
-	for (size_t i = 0; i < b->c->plan.flag_count; i++) {
-		const char *flag = b->c->plan.flags[i], *near;
-
-		if (kw_flag_allowed(flag))
-			continue;
-		near = kw_str_nearest(flag, names, n);
-		snprintf(message, sizeof(message), "the flag '%.100s' is not on the list of allowed flags%s%s%s", flag,
-			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, flag_line(b->c, flag), 1, message);
-		return false;
-	}
-	return true;
+	if (kw_source_flags(b->c, allowed, n, &f) && (b->opts->trusted || kw_source_includes(b->c, &f)))
+		return true;
+	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
+	return false;
 }
 
 /* -fno-math-errno and -fno-trapping-math change no value, and without them gcc 12 vectorises neither square roots nor
@@ -140,38 +121,6 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
 	kw_hasher_final(&h, key);
 	return KW_OK;
-}
-
-/* ---- the candidate's own includes ---- */
-
-/* Files beside the system's headers are not there for a candidate: said before the compiler reads one. The box is what
- * keeps it; this is the clear message. */
-static bool check_includes(struct build *b)
-{
-	const char *p = b->c->source;
-	int line = 1;
-
-	for (; p && *p; p = strchr(p, '\n'), p = p ? p + 1 : NULL, line++) {
-		const char *q = p + strspn(p, " \t");
-		char message[300];
-
-		if (*q != '#')
-			continue;
-		q += 1 + strspn(q + 1, " \t");
-		if (strncmp(q, "include", 7) != 0)
-			continue;
-		q += 7 + strspn(q + 7, " \t");
-		if ((*q == '"' || *q == '<') && (q[1] == '/' || strncmp(q + 1, "..", 2) == 0)) {
-			int n = (int)strcspn(q + 1, "\">\n");
-
-			snprintf(message, sizeof(message),
-				 "#include of '%.*s': a candidate includes system headers by name only, no files",
-				 n > 150 ? 150 : n, q + 1);
-			fail_build(b, KW_V_BUILD_ERROR, KW_S_INCLUDE, line, (int)(q - p) + 1, message);
-			return false;
-		}
-	}
-	return true;
 }
 
 /* ---- running the compiler ---- */
@@ -418,7 +367,7 @@ static enum kw_status build_c(const struct kw_candidate *c, const struct kw_boun
 		goto out;
 	kw_diagnostics_init(&b->diags, NULL, c->name);
 	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->tool.version);
-	if (check_plan_flags(b) && (opts->trusted || check_includes(b)))
+	if (check_source(b))
 		s = build_or_find(b, err);
 	else
 		kw_diagnostics_take(&b->diags, &out->artefact);

@@ -1,5 +1,7 @@
 #include "backend/c.h"
 
+#include "backend/source.h"
+
 #include <string.h>
 
 /* Names end there; what ends in '=' takes a value of letters, digits, '-', '_', '.', ',' and '='. */
@@ -18,19 +20,7 @@ enum { ALLOWED_COUNT = sizeof(allowed) / sizeof(allowed[0]) };
 
 bool kw_flag_allowed(const char *flag)
 {
-	static const char value[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,=";
-
-	for (size_t i = 0; i < ALLOWED_COUNT; i++) {
-		size_t n = strlen(allowed[i]);
-
-		if (allowed[i][n - 1] != '=') {
-			if (strcmp(flag, allowed[i]) == 0)
-				return true;
-		} else if (strncmp(flag, allowed[i], n) == 0 && flag[n] && strspn(flag + n, value) == strlen(flag + n)) {
-			return true;
-		}
-	}
-	return false;
+	return kw_source_flag_allowed(allowed, ALLOWED_COUNT, flag);
 }
 
 const char *const *kw_flags_allowed(size_t *count)
