@@ -13,9 +13,10 @@
 #include "core/hardware.h"
 
 struct kw_build_opts {
-	const char *compiler;             /* NULL: $KWRIGHT_CC, gcc, clang in this order */
+	const char *compiler;             /* NULL: the backend's own order (C: $KWRIGHT_CC, gcc, clang); CUDA: "nvcc" */
+	const char *arch;                 /* what the device needs: its kw_hardware.arch ("sm_90a"); C: not looked at */
 	const char *extra_flags[8];       /* trusted flags from us (baselines: "-fno-openmp"…); NULL-terminated */
-	int timeout_ms;                   /* 0: 30 s */
+	int timeout_ms;                   /* 0: 30 s; CUDA: 60 s */
 	bool no_cache;                    /* neither read nor write the cache */
 	bool trusted;                     /* a baseline: no sandbox around the compiler needed */
 	bool naive_flags;                 /* "-O3" only: no -march=native, no -fopenmp */

@@ -96,6 +96,17 @@ static bool check_entry(const struct kw_buf *b, struct kw_str *meta, struct kw_s
 	return true;
 }
 
+/* As a static string; NULL when it is none of ours. */
+static const char *known_kind(const char *kind)
+{
+	static const char *const kinds[] = { "elf-so", "cubin" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return kinds[i];
+	return NULL;
+}
+
 static bool load_entry(const struct kw_buf *b, struct kw_artefact *a)
 {
 	struct kw_str meta, code;
@@ -108,8 +119,8 @@ static bool load_entry(const struct kw_buf *b, struct kw_artefact *a)
 	if (a->code && meta_from_json(a, j)) {
 		memcpy(a->code, code.ptr, code.len);
 		a->code_bytes = code.len;
-		a->kind = "elf-so";
-		good = strcmp(kw_json_get_str(j, "kind", ""), a->kind) == 0;
+		a->kind = known_kind(kw_json_get_str(j, "kind", ""));
+		good = a->kind != NULL;
 	}
 	json_decref(j);
 	return good;

@@ -1,16 +1,8 @@
 #include "backend/elf.h"
 
-#include <elf.h>
 #include <string.h>
 
-/* The parts of an object that were found to lie within its bytes. */
-struct object {
-	const char *bytes;
-	size_t len;
-	Elf64_Ehdr header;
-};
-
-static bool read_at(const struct object *o, uint64_t at, void *out, size_t n)
+static bool read_at(const struct kw_elf *o, uint64_t at, void *out, size_t n)
 {
 	if (at > o->len || n > o->len - at)
 		return false;
@@ -18,40 +10,55 @@ static bool read_at(const struct object *o, uint64_t at, void *out, size_t n)
 	return true;
 }
 
-static bool open_object(struct object *o, const void *bytes, size_t len)
+bool kw_elf_open(struct kw_elf *o, const void *bytes, size_t len)
 {
-	*o = (struct object){ .bytes = bytes, .len = len };
+	*o = (struct kw_elf){ .bytes = bytes, .len = len };
 	return read_at(o, 0, &o->header, sizeof(o->header)) && memcmp(o->header.e_ident, ELFMAG, SELFMAG) == 0 &&
 	       o->header.e_ident[EI_CLASS] == ELFCLASS64 && o->header.e_ident[EI_DATA] == ELFDATA2LSB &&
 	       o->header.e_shentsize == sizeof(Elf64_Shdr);
 }
 
-static bool section(const struct object *o, unsigned i, Elf64_Shdr *out)
+bool kw_elf_section(const struct kw_elf *o, unsigned i, Elf64_Shdr *out)
 {
 	return i < o->header.e_shnum && read_at(o, o->header.e_shoff + (uint64_t)i * sizeof(*out), out, sizeof(*out));
+}
+
+const char *kw_elf_contents(const struct kw_elf *o, const Elf64_Shdr *s)
+{
+	if (s->sh_type == SHT_NOBITS || s->sh_size == 0 || s->sh_offset > o->len || s->sh_size > o->len - s->sh_offset)
+		return NULL;
+	return o->bytes + s->sh_offset;
+}
+
+const char *kw_elf_string(const struct kw_elf *o, unsigned table, uint64_t at)
+{
+	Elf64_Shdr s;
+	const char *names = kw_elf_section(o, table, &s) ? kw_elf_contents(o, &s) : NULL;
+
+	return names && at < s.sh_size && names[s.sh_size - 1] == '\0' ? names + at : NULL;
 }
 
 /* Calls fn for each exported, defined function; stops when it returns true. */
 static bool each_function(const void *bytes, size_t len, bool (*fn)(void *arg, const char *name), void *arg)
 {
-	struct object o;
-	Elf64_Shdr symbols, names;
+	struct kw_elf o;
+	Elf64_Shdr symbols;
 	Elf64_Sym s;
 
-	if (!open_object(&o, bytes, len))
+	if (!kw_elf_open(&o, bytes, len))
 		return false;
-	for (unsigned i = 0; section(&o, i, &symbols); i++) {
-		if (symbols.sh_type != SHT_DYNSYM || !section(&o, symbols.sh_link, &names))
+	for (unsigned i = 0; kw_elf_section(&o, i, &symbols); i++) {
+		if (symbols.sh_type != SHT_DYNSYM)
 			continue;
-		if (names.sh_size == 0 || names.sh_offset > len || names.sh_size > len - names.sh_offset ||
-		    o.bytes[names.sh_offset + names.sh_size - 1] != '\0')
-			return false;
 		for (uint64_t k = 0; k < symbols.sh_size / sizeof(s); k++) {
+			const char *name;
+
 			if (!read_at(&o, symbols.sh_offset + k * sizeof(s), &s, sizeof(s)))
 				return false;
-			if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF || s.st_name >= names.sh_size)
+			if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF)
 				continue;
-			if (fn(arg, o.bytes + names.sh_offset + s.st_name))
+			name = kw_elf_string(&o, symbols.sh_link, s.st_name);
+			if (name && fn(arg, name))
 				return true;
 		}
 	}
@@ -101,14 +108,14 @@ static bool count_name(void *arg, const char *name)
 
 bool kw_elf_facts(const void *bytes, size_t len, struct kw_elf_facts *out)
 {
-	struct object o;
+	struct kw_elf o;
 	Elf64_Shdr s;
 
 	*out = (struct kw_elf_facts){ 0 };
-	if (!open_object(&o, bytes, len))
+	if (!kw_elf_open(&o, bytes, len))
 		return false;
 	/* NOBITS is .bss; linkers keep their own tables (.got, .dynamic) under other names and types. */
-	for (unsigned i = 0; section(&o, i, &s); i++) {
+	for (unsigned i = 0; kw_elf_section(&o, i, &s); i++) {
 		if (s.sh_flags & SHF_EXECINSTR)
 			out->text_bytes += (int64_t)(s.sh_size & INT64_MAX);
 		else if ((s.sh_flags & SHF_WRITE) && (s.sh_flags & SHF_ALLOC) &&

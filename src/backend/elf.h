@@ -3,11 +3,23 @@
 #ifndef KW_BACKEND_ELF_H
 #define KW_BACKEND_ELF_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
+
+/* An object's bytes, borrowed; every reader below stays within them. */
+struct kw_elf {
+	const char *bytes;
+	size_t len;
+	Elf64_Ehdr header;
+};
+bool kw_elf_open(struct kw_elf *o, const void *bytes, size_t len);
+bool kw_elf_section(const struct kw_elf *o, unsigned i, Elf64_Shdr *out);       /* false behind the last */
+const char *kw_elf_contents(const struct kw_elf *o, const Elf64_Shdr *s);       /* NULL: none, or not within */
+const char *kw_elf_string(const struct kw_elf *o, unsigned table, uint64_t at); /* of a string section; NULL: none */
 
 struct kw_elf_facts {
 	int64_t text_bytes;               /* executable segments */

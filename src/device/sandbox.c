@@ -227,21 +227,38 @@ static int compiler_ruleset(const char *write_dir, const char *const *extra)
 	return fd;
 }
 
-enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const *read, struct kw_sandbox **out,
-				       struct kw_error *err)
+static enum kw_status new_box(int ruleset, struct kw_sandbox **out, struct kw_error *err)
 {
 	struct kw_sandbox *s = kw_calloc(1, sizeof(*s));
 	bool filter;
 
 	*out = NULL;
-	if (!s)
+	if (!s) {
+		if (ruleset >= 0)
+			close(ruleset);
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a sandbox");
-	s->ruleset = compiler_ruleset(write_dir, read);
+	}
+	s->ruleset = ruleset;
 	filter = kw_seccomp_compiler(&s->filter);
 	snprintf(s->layers, sizeof(s->layers), "%s%srlimits%s%s", s->ruleset >= 0 ? "landlock " : "",
 		 filter ? "seccomp " : "", s->ruleset < 0 ? " (no landlock)" : "", filter ? "" : " (no seccomp)");
 	*out = s;
 	return KW_OK;
+}
+
+enum kw_status kw_sandbox_library_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err)
+{
+	int abi = kw_landlock_abi(), fd = abi ? make_ruleset(abi) : -1;
+
+	for (size_t i = 0; fd >= 0 && read[i]; i++)
+		allow_path(fd, read[i], FS_READ);
+	return new_box(fd, out, err);
+}
+
+enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const *read, struct kw_sandbox **out,
+				       struct kw_error *err)
+{
+	return new_box(compiler_ruleset(write_dir, read), out, err);
 }
 
 int kw_sandbox_enter(void *sandbox)

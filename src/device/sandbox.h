@@ -27,6 +27,9 @@ struct kw_sandbox;
  * files up to 256 MiB. The environment should hold TMPDIR=write_dir. */
 enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const *read, struct kw_sandbox **out,
 				       struct kw_error *err);
+/* For a compiler that is a library: reads what `read` names and nothing else, writes nothing; the rest as above. The child
+ * loads the library first, then calls kw_sandbox_enter itself. */
+enum kw_status kw_sandbox_library_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err);
 /* For kw_proc_opts.before_exec: 0, or -1 when a layer that was granted cannot be entered. Async-signal-safe. */
 int kw_sandbox_enter(void *sandbox);
 void kw_sandbox_free(struct kw_sandbox *s);

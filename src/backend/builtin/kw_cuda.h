@@ -1,0 +1,162 @@
+/* kw.h for CUDA - included by Kernelwright before every CUDA candidate, under the name kw.h.
+ *
+ * The same spelling as for C where it makes sense: storage types with conversions that round as the judge does, maximum and
+ * minimum that keep NaN, a few functions of deep learning, and what a warp adds up. The storage types are the toolkit's own
+ * (__half, __nv_bfloat16, __nv_fp8_*), so code that uses its intrinsics fits. Which function rounds how: docs/builder-header.md. */
+#ifndef KW_H
+#define KW_H
+
+#ifdef __CUDACC_RTC__
+/* As CCCL's cuda/std/cstdint has them, so that both can be there. */
+typedef signed char int8_t;
+typedef signed short int16_t;
+typedef signed int int32_t;
+typedef signed long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef int64_t intptr_t;
+typedef uint64_t uintptr_t;
+#else
+#include <stdint.h>
+#endif
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#define KW_FN static __device__ __forceinline__
+#define KW_INF __int_as_float(0x7f800000)
+#define KW_NAN __int_as_float(0x7fc00000)
+#define KW_CDIV(a, b) (((a) + (b) - 1) / (b))
+
+typedef __half kw_f16;
+typedef __nv_bfloat16 kw_bf16;
+typedef __nv_fp8_e4m3 kw_f8e4m3;
+typedef __nv_fp8_e5m2 kw_f8e5m2;
+/* What a `tensormap` of the plan is passed as: const __grid_constant__ kw_tensormap m. The same bytes as CUtensorMap. */
+typedef struct alignas(64) {
+	uint64_t opaque[16];
+} kw_tensormap;
+
+/* ---- conversions ---- */
+
+KW_FN uint32_t kw_bits_f32(float f) { return __float_as_uint(f); }
+KW_FN float kw_f32_bits(uint32_t u) { return __uint_as_float(u); }
+
+KW_FN float kw_f16_to_f32(kw_f16 h) { return __half2float(h); }
+KW_FN kw_f16 kw_f16_from_f32(float f) { return __float2half_rn(f); }
+KW_FN float kw_bf16_to_f32(kw_bf16 h) { return __bfloat162float(h); }
+KW_FN kw_bf16 kw_bf16_from_f32(float f) { return __float2bfloat16_rn(f); }
+KW_FN float kw_f8e4m3_to_f32(kw_f8e4m3 v) { return (float)v; }
+KW_FN float kw_f8e5m2_to_f32(kw_f8e5m2 v) { return (float)v; }
+/* Beyond the largest value: NaN for e4m3, which has no Inf, and Inf for e5m2. The toolkit's constructors saturate. */
+KW_FN kw_f8e4m3 kw_f8e4m3_from_f32(float f)
+{
+	kw_f8e4m3 r;
+
+	r.__x = __nv_cvt_float_to_fp8(f, __NV_NOSAT, __NV_E4M3);
+	return r;
+}
+KW_FN kw_f8e5m2 kw_f8e5m2_from_f32(float f)
+{
+	kw_f8e5m2 r;
+
+	r.__x = __nv_cvt_float_to_fp8(f, __NV_NOSAT, __NV_E5M2);
+	return r;
+}
+
+/* Any element as float or double: KW_F32(x[i]). */
+KW_FN float kw_to_f32_(kw_f16 v) { return kw_f16_to_f32(v); }
+KW_FN float kw_to_f32_(kw_bf16 v) { return kw_bf16_to_f32(v); }
+KW_FN float kw_to_f32_(kw_f8e4m3 v) { return kw_f8e4m3_to_f32(v); }
+KW_FN float kw_to_f32_(kw_f8e5m2 v) { return kw_f8e5m2_to_f32(v); }
+KW_FN float kw_to_f32_(float v) { return v; }
+KW_FN float kw_to_f32_(double v) { return (float)v; }
+KW_FN float kw_to_f32_(int8_t v) { return (float)v; }
+KW_FN float kw_to_f32_(uint8_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int16_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int32_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int64_t v) { return (float)v; }
+KW_FN double kw_to_f64_(double v) { return v; }
+KW_FN double kw_to_f64_(int32_t v) { return (double)v; }
+KW_FN double kw_to_f64_(int64_t v) { return (double)v; }
+template <typename T> KW_FN double kw_to_f64_(T v) { return (double)kw_to_f32_(v); }
+#define KW_F32(v) kw_to_f32_(v)
+#define KW_F64(v) kw_to_f64_(v)
+
+/* *p = v with the conversion that p's type asks for: KW_STORE(&y[i], v). */
+template <typename V> KW_FN void kw_store_(kw_f16 *p, V v) { *p = kw_f16_from_f32((float)v); }
+template <typename V> KW_FN void kw_store_(kw_bf16 *p, V v) { *p = kw_bf16_from_f32((float)v); }
+template <typename V> KW_FN void kw_store_(kw_f8e4m3 *p, V v) { *p = kw_f8e4m3_from_f32((float)v); }
+template <typename V> KW_FN void kw_store_(kw_f8e5m2 *p, V v) { *p = kw_f8e5m2_from_f32((float)v); }
+template <typename T, typename V> KW_FN void kw_store_(T *p, V v) { *p = (T)v; }
+#define KW_STORE(p, v) kw_store_(p, v)
+
+/* ---- maximum and minimum ---- */
+
+/* A NaN on either side wins, as in numpy and torch. */
+KW_FN float kw_maxf(float a, float b) { return a > b || a != a ? a : b; }
+KW_FN float kw_minf(float a, float b) { return a < b || a != a ? a : b; }
+KW_FN double kw_max(double a, double b) { return a > b || a != a ? a : b; }
+KW_FN double kw_min(double a, double b) { return a < b || a != a ? a : b; }
+/* The number wins over a NaN, as in C's fmaxf. */
+KW_FN float kw_maxnumf(float a, float b) { return fmaxf(a, b); }
+KW_FN float kw_minnumf(float a, float b) { return fminf(a, b); }
+
+/* ---- f32 maths: CUDA's own functions under the names of the C header ---- */
+
+KW_FN float kw_fmaf(float a, float b, float c) { return fmaf(a, b, c); }
+KW_FN float kw_expf(float x) { return expf(x); }
+KW_FN float kw_exp2f(float x) { return exp2f(x); }
+KW_FN float kw_expm1f(float x) { return expm1f(x); }
+KW_FN float kw_logf(float x) { return logf(x); }
+KW_FN float kw_log2f(float x) { return log2f(x); }
+KW_FN float kw_log10f(float x) { return log10f(x); }
+KW_FN float kw_log1pf(float x) { return log1pf(x); }
+KW_FN float kw_tanhf(float x) { return tanhf(x); }
+KW_FN float kw_erff(float x) { return erff(x); }
+KW_FN float kw_sinf(float x) { return sinf(x); }
+KW_FN float kw_cosf(float x) { return cosf(x); }
+KW_FN float kw_powf(float x, float y) { return powf(x, y); }
+KW_FN float kw_rsqrtf(float x) { return rsqrtf(x); }
+/* 1 / (1 + e^-x) without overflow. */
+KW_FN float kw_sigmoidf(float x)
+{
+	float e = expf(-fabsf(x)), r = 1.0f / (1.0f + e);
+
+	return x < 0.0f ? e * r : r;
+}
+KW_FN float kw_siluf(float x) { return x * kw_sigmoidf(x); }
+/* gelu, exact form and tanh form (torch: approximate="none" and "tanh"). */
+KW_FN float kw_geluf(float x) { return 0.5f * x * (1.0f + erff(x * 0.707106781f)); }
+KW_FN float kw_gelu_tanhf(float x)
+{
+	return 0.5f * x * (1.0f + tanhf(0.797884561f * fmaf(0.044715f * x * x, x, x)));
+}
+/* log(1 + e^x) */
+KW_FN float kw_softplusf(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+
+/* ---- a warp: every lane gets the result; all 32 must call ---- */
+
+KW_FN float kw_warp_sum(float v)
+{
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+		v += __shfl_xor_sync(0xffffffffu, v, lanes);
+	return v;
+}
+KW_FN float kw_warp_max(float v)
+{
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+		v = kw_maxf(v, __shfl_xor_sync(0xffffffffu, v, lanes));
+	return v;
+}
+KW_FN float kw_warp_min(float v)
+{
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+		v = kw_minf(v, __shfl_xor_sync(0xffffffffu, v, lanes));
+	return v;
+}
+
+#endif

@@ -1,0 +1,550 @@
+/* The CUDA backend: source to a cubin for the device's real architecture, by NVRTC in a locked-down child. */
+#include "backend/cuda.h"
+
+#include "backend/cache.h"
+#include "backend/cubin.h"
+#include "backend/source.h"
+#include "base/alloc.h"
+#include "base/file.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_PATH "src/backend/builtin/kw_cuda.h"
+enum { DEFAULT_TIMEOUT_MS = 60000, MOST_STATIC = 48 << 10, MAX_OPTIONS = 128, MAX_USAGE = 128, POINTER = 8, MAP_BYTES = 128, MAP_ALIGN = 64 };
+
+/* Names end there; what ends in '=' takes a value. One dash only. */
+static const char *const allowed[] = {
+	"-use_fast_math", "-ftz=", "-prec-div=", "-prec-sqrt=", "-fmad=", "-extra-device-vectorization", "-maxrregcount=",
+	"-restrict", "-std=c++17", "-std=c++20", "-O0", "-O1", "-O2", "-O3", "-dlcm=", "-dscm=",
+};
+enum { ALLOWED_COUNT = sizeof(allowed) / sizeof(allowed[0]) };
+
+const char *const *kw_cuda_flags_allowed(size_t *count)
+{
+	*count = ALLOWED_COUNT;
+	return allowed;
+}
+
+/* One build's own things; strings live in the arena. */
+struct build {
+	const struct kw_candidate *c;
+	const struct kw_bound_plan *bound;
+	const struct kw_build_opts *opts;
+	struct kw_cuda_toolkit kit;
+	struct kw_arena arena;
+	char *header;
+	size_t header_len;
+	const char *options[MAX_OPTIONS]; /* NULL-terminated */
+	size_t option_count;
+	struct kw_diagnostics diags;
+	struct kw_cuda_usage usage[MAX_USAGE];
+	size_t usage_count;
+	struct kw_build_result *out;
+};
+
+static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
+		       const char *message)
+{
+	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
+	b->out->cls = cls;
+	b->out->subclass = subclass;
+}
+
+/* ---- before the compiler ---- */
+
+/* A CUDA launch has a grid and a block; one thread is never what was meant. */
+static bool check_launches(struct build *b)
+{
+	char message[300];
+
+	for (size_t i = 0; i < b->c->plan.kernel_count; i++) {
+		const struct kw_plan_kernel *k = &b->c->plan.kernels[i];
+
+		if (k->grid_rank && k->block_rank)
+			continue;
+		snprintf(message, sizeof(message), "kernel '%.100s' has no %s=(...); CUDA launches need both grid and block",
+			 k->name, k->grid_rank ? "block" : "grid");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
+		return false;
+	}
+	return true;
+}
+
+static bool check_source(struct build *b)
+{
+	struct kw_source_fault f;
+
+	if (kw_source_flags(b->c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->c, &f) &&
+	    kw_source_host_code(b->c, &f))
+		return check_launches(b);
+	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
+	return false;
+}
+
+static void add_option(struct build *b, const char *option)
+{
+	if (option && b->option_count < MAX_OPTIONS - 1)
+		b->options[b->option_count++] = option;
+}
+
+/* A flag of the plan as the compilers have it: two of them are the assembler's. */
+static const char *flag_option(struct build *b, const char *flag)
+{
+	if (strncmp(flag, "-O", 2) == 0 || strncmp(flag, "-dlcm=", 6) == 0 || strncmp(flag, "-dscm=", 6) == 0)
+		return kw_arena_printf(&b->arena, "--ptxas-options=%s", flag);
+	return flag;
+}
+
+static bool sets_standard(const struct kw_plan *p)
+{
+	for (size_t i = 0; i < p->flag_count; i++)
+		if (strncmp(p->flags[i], "-std=", 5) == 0)
+			return true;
+	return false;
+}
+
+static void choose_options(struct build *b)
+{
+	add_option(b, kw_arena_printf(&b->arena, "--gpu-architecture=%s", b->opts->arch));
+	if (!sets_standard(&b->c->plan))
+		add_option(b, "-std=c++17");
+	add_option(b, "-default-device");
+	add_option(b, "-device-int128");
+	add_option(b, "-lineinfo");
+	add_option(b, "--ptxas-options=-v");
+	for (size_t i = 0; i < 2; i++)
+		if (b->kit.include[i][0])
+			add_option(b, kw_arena_printf(&b->arena, "-I%s", b->kit.include[i]));
+	add_option(b, "-include=kw.h");
+	for (size_t i = 0; i < b->c->plan.flag_count; i++)
+		add_option(b, flag_option(b, b->c->plan.flags[i]));
+	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
+		add_option(b, b->opts->extra_flags[i]);
+	for (size_t i = 0; i < b->bound->define_count; i++)
+		add_option(b, kw_arena_printf(&b->arena, "-D%s=%lld", b->bound->defines[i].name,
+					      (long long)b->bound->defines[i].value));
+}
+
+static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+{
+	struct kw_hasher h;
+
+	if (kw_hasher_init(&h) != 0)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	kw_hasher_addz(&h, "backend", "cuda 1");
+	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
+	kw_hasher_addz(&h, "name", b->c->name);
+	kw_hasher_add(&h, "header", b->header, b->header_len);
+	kw_hasher_addz(&h, "toolchain", b->kit.identity);
+	for (size_t i = 0; i < kw_cuda_header_count(); i++) {
+		const char *name, *text;
+
+		kw_cuda_header(i, &name, &text);
+		kw_hasher_addz(&h, name, text);
+	}
+	for (size_t i = 0; i < b->option_count; i++)
+		kw_hasher_addz(&h, "option", b->options[i]);
+	for (size_t i = 0; i < b->bound->kernel_count; i++)
+		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
+	kw_hasher_final(&h, key);
+	return KW_OK;
+}
+
+/* "sm_90a" is 90. What this compiler cannot build for is no fault of the candidate. */
+static enum kw_status check_arch(struct build *b, struct kw_error *err)
+{
+	int sm = 0, least = 0;
+	bool known = b->kit.arch_count == 0;
+
+	if (!b->opts->arch || sscanf(b->opts->arch, "sm_%d", &sm) != 1)
+		return kw_fail(err, KW_ERR_ENV, "", "the CUDA backend builds for NVIDIA devices (sm_...), not for '%s'",
+			       b->opts->arch ? b->opts->arch : "");
+	for (size_t i = 0; i < b->kit.arch_count; i++) {
+		known = known || b->kit.archs[i] == sm;
+		least = least && least < b->kit.archs[i] ? least : b->kit.archs[i];
+	}
+	if (known)
+		return KW_OK;
+	return kw_fail(err, KW_ERR_ENV, "", "%s does not build for %s (from sm_%d on): install a CUDA toolkit that does",
+		       b->kit.version, b->opts->arch, least);
+}
+
+/* ---- a build that failed ---- */
+
+static bool has_error(const struct build *b)
+{
+	for (size_t i = 0; i < b->diags.count; i++)
+		if (b->diags.list[i].severity == KW_ERROR)
+			return true;
+	return false;
+}
+
+static const struct kw_plan_kernel *plan_kernel(const struct build *b, const char *name)
+{
+	for (size_t i = 0; i < b->c->plan.kernel_count; i++)
+		if (strcmp(b->c->plan.kernels[i].name, name) == 0)
+			return &b->c->plan.kernels[i];
+	return NULL;
+}
+
+/* NVRTC keeps some of its assembler's last words: when a kernel declares too much shared or constant memory. */
+static void explain_silence(struct build *b, const struct kw_cuda_output *o)
+{
+	const struct kw_cuda_usage *most = NULL;
+	const struct kw_plan_kernel *k;
+	char message[400];
+
+	for (size_t i = 0; i < b->usage_count; i++)
+		if (!most || b->usage[i].smem_bytes > most->smem_bytes)
+			most = &b->usage[i];
+	most = most && most->smem_bytes > MOST_STATIC ? most : NULL;
+	k = most ? plan_kernel(b, most->symbol) : NULL;
+	if (most)
+		snprintf(message, sizeof(message), "kernel '%.100s' declares %lld bytes of shared memory, more than a block can "
+			 "have. Make it smaller, or take it from `extern __shared__` and give its size as smem= in the plan",
+			 most->symbol, (long long)most->smem_bytes);
+	else if (b->usage_count)
+		snprintf(message, sizeof(message), "the assembler made no object and gave no reason; it does so when more than "
+			 "64 KiB of __constant__ memory are declared");
+	else
+		snprintf(message, sizeof(message), "the compiler made no object and gave no reason: %.200s", o->what);
+	fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, k ? k->line : 0, k ? 1 : 0, message);
+}
+
+/* The toolkit's own headers are not there: that is the machine's fault. */
+static enum kw_status check_headers(const struct build *b, struct kw_error *err)
+{
+	for (size_t i = 0; i < b->diags.count && !b->kit.include[0][0]; i++)
+		if (b->diags.list[i].cls == KW_S_INCLUDE && strstr(b->diags.list[i].message, "cuda"))
+			return kw_fail(err, KW_ERR_ENV, b->kit.nvrtc, "CUDA's headers are missing (%.150s): install them (CUDA "
+				       "runtime development files and CCCL), or name the toolkit's folder in KWRIGHT_CUDA",
+				       b->diags.list[i].message);
+	return KW_OK;
+}
+
+static void explain_end(struct build *b, const struct kw_cuda_output *o, int timeout_ms)
+{
+	char message[200];
+
+	if (o->timed_out) {
+		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
+			 (double)timeout_ms * 1e-3);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+	} else if (o->signal) {
+		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)", o->signal,
+			 o->signal == SIGKILL || o->signal == SIGXCPU ? "it took more than it may" : "it crashed");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+	} else if (has_error(b)) {
+		b->out->cls = KW_V_BUILD_ERROR;
+		b->out->subclass = kw_diagnostics_class(&b->diags);
+	} else {
+		explain_silence(b, o);
+	}
+}
+
+/* ---- the object ---- */
+
+/* Functions of the device's runtime that a judged kernel has no use for, and why. */
+static const struct {
+	const char *name, *why;
+} runtime[] = {
+	{ "vprintf", "printf: a judged kernel prints nothing" },
+	{ "malloc", "malloc or new: a kernel gets its memory from `workspace` lines" },
+	{ "free", "free or delete: a kernel gets its memory from `workspace` lines" },
+	{ "__assertfail", "assert: a judged kernel has no assertions" },
+	{ "cudaLaunchDevice", "a launch from a kernel: kernels are launched by plan lines" },
+	{ "cudaLaunchDeviceV2", "a launch from a kernel: kernels are launched by plan lines" },
+	{ "cudaGetParameterBuffer", "a launch from a kernel: kernels are launched by plan lines" },
+	{ "cudaGetParameterBufferV2", "a launch from a kernel: kernels are launched by plan lines" },
+};
+
+/* What a runtime function is written as. */
+static void find_use(const struct build *b, const char *name, int *line, int *column)
+{
+	const char *word = strcmp(name, "vprintf") == 0	     ? "printf" :
+			   strcmp(name, "__assertfail") == 0 ? "assert" :
+							       name;
+	const char *start = b->c->source, *at = strstr(start, word);
+
+	*line = *column = at ? 1 : 0;
+	for (const char *p = start; at && p < at; p++)
+		if (*p == '\n') {
+			(*line)++;
+			start = p + 1;
+		}
+	if (at)
+		*column = (int)(at - start) + 1;
+}
+
+static void check_undefined(struct build *b, const struct kw_cubin *cubin)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = kw_cubin_undefined(cubin, i)); i++) {
+		char message[300];
+		const char *why = NULL;
+		int line, column;
+
+		for (size_t k = 0; k < sizeof(runtime) / sizeof(runtime[0]); k++)
+			if (strcmp(runtime[k].name, name) == 0)
+				why = runtime[k].why;
+		if (why)
+			snprintf(message, sizeof(message), "the kernel calls %s", why);
+		else
+			snprintf(message, sizeof(message), "'%.150s' is called and defined nowhere", name);
+		find_use(b, name, &line, &column);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_UNDEFINED, line, column, message);
+	}
+}
+
+static int64_t arg_bytes(const struct kw_bound_arg *a)
+{
+	switch (a->kind) {
+	case KW_ARG_TENSOR:
+	case KW_ARG_WORKSPACE: return POINTER;
+	case KW_ARG_TENSORMAP: return MAP_BYTES;
+	default: return (int64_t)kw_dtype_bytes(a->dtype);
+	}
+}
+
+/* "cols:i32 (4 bytes)" as the plan has it. */
+static void describe(const struct kw_plan_arg *p, const struct kw_bound_arg *a, char *out, size_t out_bytes)
+{
+	if (p->expr)
+		snprintf(out, out_bytes, "%.80s:%s", kw_intexpr_text(p->expr), kw_dtype_name(a->dtype));
+	else
+		snprintf(out, out_bytes, "%.80s%s%s", p->name, a->kind == KW_ARG_PARAM ? ":" : "",
+			 a->kind == KW_ARG_PARAM ? kw_dtype_name(a->dtype) : "");
+}
+
+/* The plan's arguments against the kernel's own parameters: sizes are all that an object tells. */
+static bool check_params(struct build *b, size_t index, const struct kw_cubin_kernel *k)
+{
+	const struct kw_bound_kernel *bound = &b->bound->kernels[index];
+	const struct kw_plan_kernel *plan = &b->c->plan.kernels[index];
+	char message[400], text[128];
+
+	if (k->param_count != bound->arg_count) {
+		snprintf(message, sizeof(message), "kernel '%.100s' has %zu parameter%s and the plan passes %zu", plan->name,
+			 k->param_count, k->param_count == 1 ? "" : "s", bound->arg_count);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
+		return false;
+	}
+	for (size_t i = 0; i < bound->arg_count; i++) {
+		const struct kw_bound_arg *a = &bound->args[i];
+		bool map = a->kind == KW_ARG_TENSORMAP, aligned = !map || (k->param_base + k->params[i].offset) % MAP_ALIGN == 0;
+
+		if (k->params[i].bytes == arg_bytes(a) && aligned)
+			continue;
+		describe(&plan->args[i], a, text, sizeof(text));
+		if (map)
+			snprintf(message, sizeof(message), "parameter %zu of '%.100s' is to be the tensor map '%s'; declare it `const "
+				 "__grid_constant__ CUtensorMap` (or kw_tensormap): %d bytes aligned to %d, not %d bytes", i + 1,
+				 plan->name, text, MAP_BYTES, MAP_ALIGN, k->params[i].bytes);
+		else
+			snprintf(message, sizeof(message), "parameter %zu of '%.100s' has %d bytes and the plan passes '%s' of %lld",
+				 i + 1, plan->name, k->params[i].bytes, text, (long long)arg_bytes(a));
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
+		return false;
+	}
+	return true;
+}
+
+static void missing_kernel(struct build *b, size_t index, const struct kw_cubin *cubin, bool several)
+{
+	const char *name = b->bound->kernels[index].name;
+	char message[480];
+	struct kw_buf list;
+
+	kw_buf_init(&list, 4096);
+	kw_cubin_list_kernels(cubin, &list);
+	if (several)
+		snprintf(message, sizeof(message), "there are several kernels '%.100s': make the one that is meant extern \"C\"",
+			 name);
+	else
+		snprintf(message, sizeof(message), "no kernel '%.100s' is in the object; there %s%.250s", name,
+			 list.len ? "is: " : "is none", list.len ? list.ptr : "");
+	kw_buf_release(&list);
+	fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->c->plan.kernels[index].line, 1, message);
+}
+
+/* Each kernel of the plan, by its plain name. */
+static json_t *kernel_facts(struct build *b, const struct kw_cubin *cubin)
+{
+	json_t *kernels = json_object();
+
+	for (size_t i = 0; kernels && i < b->bound->kernel_count && b->out->cls == KW_V_OK; i++) {
+		const char *name = b->bound->kernels[i].name;
+		struct kw_cubin_kernel k;
+		bool several;
+
+		if (!kw_cubin_kernel(cubin, name, &k, &several)) {
+			missing_kernel(b, i, cubin, several);
+			break;
+		}
+		for (size_t u = 0; u < b->usage_count; u++)
+			if (strcmp(b->usage[u].symbol, k.facts.symbol) == 0) {
+				k.facts.spill_store_bytes = b->usage[u].spill_store_bytes;
+				k.facts.spill_load_bytes = b->usage[u].spill_load_bytes;
+			}
+		if (check_params(b, i, &k) && json_object_set_new(kernels, name, kw_kernel_facts_to_json(&k.facts)) != 0) {
+			json_decref(kernels);
+			kernels = NULL;
+		}
+	}
+	return kernels;
+}
+
+/* What the judge must put back between calls. */
+static json_t *globals(const struct kw_cubin *cubin)
+{
+	json_t *list = json_array();
+	const char *name;
+	int64_t bytes = 0;
+
+	for (size_t i = 0; list && (name = kw_cubin_global(cubin, i, &bytes)); i++)
+		if (json_array_append_new(list, json_pack("{s:s,s:I}", "name", name, "bytes", (json_int_t)bytes)) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static enum kw_status read_object(struct build *b, const struct kw_cuda_output *o, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cubin cubin;
+	json_t *kernels, *list;
+
+	if (!kw_cubin_open(&cubin, o->cubin, o->cubin_bytes))
+		return kw_fail(err, KW_ERR_ENV, b->kit.version, "what the compiler made is no CUDA object");
+	check_undefined(b, &cubin);
+	if (b->out->cls != KW_V_OK)
+		return KW_OK;
+	kernels = kernel_facts(b, &cubin);
+	if (b->out->cls != KW_V_OK) {
+		json_decref(kernels);
+		return KW_OK;
+	}
+	list = globals(&cubin);
+	a->facts = kernels && list ? json_pack("{s:s,s:O,s:I,s:I,s:I,s:O}", "arch", b->opts->arch, "kernels", kernels,
+					       "code_bytes", (json_int_t)cubin.code_bytes, "constant_bytes",
+					       (json_int_t)cubin.constant_bytes, "writable_bytes",
+					       (json_int_t)cubin.writable_bytes, "writable_globals", list) :
+				     NULL;
+	json_decref(kernels);
+	json_decref(list);
+	a->code = kw_alloc(o->cubin_bytes);
+	if (!a->facts || !a->code)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the compiled object");
+	memcpy(a->code, o->cubin, o->cubin_bytes);
+	a->code_bytes = o->cubin_bytes;
+	return KW_OK;
+}
+
+/* ---- a build ---- */
+
+static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+{
+	struct kw_cuda_input in = { .kit = &b->kit, .source = b->c->source, .source_len = b->c->source_len,
+				    .header = b->header, .options = b->options };
+	struct kw_cuda_output o = { .good = false };
+	enum kw_status s;
+
+	in.timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	s = b->kit.nvrtc[0] ? kw_nvrtc_compile(&in, &o, err) : kw_nvcc_compile(&in, &o, err);
+	if (s == KW_OK) {
+		b->usage_count = kw_cuda_log_parse(&b->diags, o.log, b->c->source, b->usage, MAX_USAGE);
+		s = check_headers(b, err);
+	}
+	if (s == KW_OK && !o.good)
+		explain_end(b, &o, in.timeout_ms);
+	else if (s == KW_OK)
+		s = read_object(b, &o, err);
+	kw_cuda_output_release(&o);
+	return s;
+}
+
+static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	char key[KW_SHA256_HEX];
+	enum kw_status s;
+
+	choose_options(b);
+	s = make_key(b, key, err);
+	if (s != KW_OK)
+		return s;
+	if (!b->opts->no_cache && kw_cache_get(key, a)) {
+		memcpy(a->key, key, sizeof(key));
+		return KW_OK;
+	}
+	snprintf(a->toolchain, sizeof(a->toolchain), "%s", b->kit.version);
+	a->kind = "cubin";
+	s = build_fresh(b, err);
+	kw_diagnostics_take(&b->diags, a);
+	memcpy(a->key, key, sizeof(key));
+	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
+		kw_cache_put(key, a);
+	return s;
+}
+
+static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_bound_plan *bound,
+				 const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+{
+	struct build *b = kw_calloc(1, sizeof(*b));
+	enum kw_status s;
+
+	if (!b)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	b->c = c;
+	b->bound = bound;
+	b->opts = opts;
+	b->out = out;
+	out->cls = KW_V_OK;
+	out->subclass = KW_S_NONE;
+	out->artefact.kind = "cubin";
+	kw_arena_init(&b->arena, 16 << 20);
+	kw_diagnostics_init(&b->diags, KW_CUDA_FILE, c->name);
+	s = kw_cuda_find(opts->compiler, &b->kit, err);
+	if (s == KW_OK)
+		s = check_arch(b, err);
+	if (s == KW_OK)
+		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
+	if (s == KW_OK) {
+		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->kit.version);
+		if (check_source(b))
+			s = build_or_find(b, err);
+		else
+			kw_diagnostics_take(&b->diags, &out->artefact);
+	}
+	kw_diagnostics_release(&b->diags);
+	kw_arena_release(&b->arena);
+	kw_free(b);
+	return s;
+}
+
+static enum kw_status probe_cuda(char *text, size_t text_bytes, struct kw_error *err)
+{
+	struct kw_cuda_toolkit kit;
+	enum kw_status s = kw_cuda_find(NULL, &kit, err);
+
+	if (s != KW_OK)
+		return s;
+	snprintf(text, text_bytes, "%s, %s%s", kit.version, kit.include[0][0] ? "headers in " : "no headers (install CUDA's "
+		 "runtime development files)", kit.include[0]);
+	return KW_OK;
+}
+
+extern const struct kw_backend kw_backend_cuda;
+const struct kw_backend kw_backend_cuda = {
+	.name = "cuda",
+	.language = "CUDA C++17",
+	.extensions = ".cu .cuh",
+	.device = "nvidia",
+	.probe = probe_cuda,
+	.build = build_cuda,
+};
