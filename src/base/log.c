@@ -16,7 +16,6 @@ static const int64_t plain_every_ns = 5000000000;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum kw_log_level max_level = KW_LOG_INFO;
 static char progress_line[LINE_BYTES]; /* the newest text; empty: no progress is shown */
-static bool progress_printed;          /* in a pipe: the newest text was printed */
 static int64_t progress_ns;            /* when a plain line was printed last; 0: never */
 
 bool kw_color(int fd)
@@ -33,9 +32,17 @@ void kw_log_set_level(enum kw_log_level level)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Whether a line can be rewritten. */
+static bool on_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
 static void wipe_progress(void)
 {
-	if (progress_line[0] && isatty(STDERR_FILENO))
+	if (progress_line[0] && on_terminal())
 		fputs("\r\033[K", stderr);
 }
 
@@ -56,7 +63,7 @@ static int fitting_bytes(const char *text)
 
 static void draw_progress(void)
 {
-	if (progress_line[0] && isatty(STDERR_FILENO)) {
+	if (progress_line[0] && on_terminal()) {
 		fprintf(stderr, "\r\033[K%.*s", fitting_bytes(progress_line), progress_line);
 		fflush(stderr);
 	}
@@ -98,12 +105,10 @@ void kw_progress(const char *fmt, ...)
 	pthread_mutex_lock(&lock);
 	if (max_level >= KW_LOG_INFO) {
 		memcpy(progress_line, text, sizeof(text));
-		progress_printed = false;
-		if (isatty(STDERR_FILENO)) {
+		if (on_terminal()) {
 			draw_progress();
 		} else if (progress_ns == 0 || now - progress_ns >= plain_every_ns) {
 			fprintf(stderr, "%s\n", progress_line);
-			progress_printed = true;
 			progress_ns = now;
 		}
 	}
@@ -113,10 +118,7 @@ void kw_progress(const char *fmt, ...)
 void kw_progress_end(void)
 {
 	pthread_mutex_lock(&lock);
-	if (progress_line[0] && isatty(STDERR_FILENO))
-		fputs("\n", stderr);
-	else if (progress_line[0] && !progress_printed)
-		fprintf(stderr, "%s\n", progress_line);
+	wipe_progress();
 	progress_line[0] = '\0';
 	progress_ns = 0;
 	pthread_mutex_unlock(&lock);

@@ -1,8 +1,8 @@
 /* log.h - progress and warnings on stderr; results never go here.
  *
  * Levels: error, warn, info, debug; `--quiet`, default info, `--verbose`. NO_COLOR is honoured.
- * On a terminal kw_progress rewrites one line; in a pipe it prints at most one plain line every
- * 5 s and on kw_progress_end. Thread-safe (one lock). Library code logs only warn and debug. */
+ * On a terminal kw_progress rewrites one line, which kw_progress_end wipes before results are printed; in a pipe it
+ * prints the first line and then at most one every 5 s. Thread-safe (one lock). Library code logs only warn and debug. */
 #ifndef KW_BASE_LOG_H
 #define KW_BASE_LOG_H
 

@@ -12,14 +12,14 @@
 
 /* Prints a tree as text for people's eyes and programs, and drops it; NULL: out of memory. */
 enum kw_status kw_print_json(json_t *j, struct kw_error *err);
-/* Prints a buffer and releases it. */
+/* Prints a buffer and releases it. Progress ends here, so that no result is written into its line. */
 enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err);
 /* A run's number, or the newest run's for NULL. */
 enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t *id, struct kw_error *err);
 
 /* progress.c: to be given to operations. */
 void kw_show_search(void *arg, const struct kw_progress *p);
-void kw_show_text(void *arg, const char *text);
+void kw_show_case(void *arg, const char *label);
 
 /* optimize.c: what optimize, tune and resume print at their end. */
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "cmd/cmd.h"
 
 struct own {
@@ -82,9 +81,8 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	o.threads = own.threads;
 	o.seed = own.seed;
 	o.call_timeout_ms = (int)(own.timeout_ns / 1000000 > INT32_MAX ? INT32_MAX : own.timeout_ns / 1000000);
-	o.progress = kw_show_text;
+	o.progress = kw_show_case;
 	status = kw_op_eval(&cmd->env, &o, &r, err);
-	kw_progress_end();
 	if (status != KW_OK)
 		return status;
 	status = print(cmd, &r, err);

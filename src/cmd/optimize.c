@@ -1,7 +1,6 @@
 /* kwright optimize TASK */
 #include <stdio.h>
 
-#include "base/log.h"
 #include "cmd/cmd.h"
 
 struct own {
@@ -40,7 +39,6 @@ enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r,
 {
 	struct kw_buf out;
 
-	kw_progress_end();
 	if (status == KW_ERR_INTERRUPTED && r->run_id)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted; resume with kwright runs resume %lld",
 			       (long long)r->run_id);

@@ -1,6 +1,7 @@
 /* Printing results. */
 #include <stdio.h>
 
+#include "base/log.h"
 #include "cmd/cmd.h"
 
 enum { JSON_MAX_BYTES = 256 << 20 };
@@ -9,6 +10,7 @@ enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err)
 {
 	enum kw_status status = KW_OK;
 
+	kw_progress_end();
 	if (b->full)
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the output");
 	else if (b->len)

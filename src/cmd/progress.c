@@ -4,10 +4,10 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 
-void kw_show_text(void *arg, const char *text)
+void kw_show_case(void *arg, const char *label)
 {
 	(void)arg;
-	kw_progress("%s", text);
+	kw_progress("case %s", label);
 }
 
 static void add(struct kw_buf *line, const char *name, const char *value)

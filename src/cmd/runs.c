@@ -235,7 +235,7 @@ static json_t *verify_json(const struct kw_op_verify *v)
 static enum kw_status verify(const struct kw_cmd *cmd, const struct own *own, struct kw_error *err)
 {
 	struct kw_op_verify_opts o = { .what = cmd->args[1], .task = own->task, .file = own->file,
-				       .threads = own->threads };
+				       .threads = own->threads, .progress = kw_show_case };
 	struct kw_op_verify v;
 	struct kw_table t;
 	struct kw_buf out;

@@ -60,7 +60,7 @@ struct kw_op_eval_opts {
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
-	void (*progress)(void *arg, const char *text);
+	void (*progress)(void *arg, const char *label); /* of the case that is judged now */
 	void *progress_arg;
 };
 struct kw_op_eval {
@@ -116,6 +116,8 @@ struct kw_op_verify_opts {
 	const char *what;                 /* a record's file, or the number of a verdict */
 	const char *task, *file;          /* NULL: from the store */
 	int threads;
+	void (*progress)(void *arg, const char *label);
+	void *progress_arg;
 };
 struct kw_op_verify_line {
 	const char *what, *recorded, *now;

@@ -181,6 +181,8 @@ static enum kw_status judge_again(struct verifier *v)
 	kw_judge_opts_default(&jo, KW_EFFORT_FULL);
 	jo.seed = v->then.seed;
 	jo.threads = v->o->threads;
+	jo.progress = v->o->progress;
+	jo.progress_arg = v->o->progress_arg;
 	status = kw_judge_eval(judge, &v->task.task, v->task.expr, &v->c, &jo, &v->now, v->err);
 	kw_judge_free(judge);
 	if (status != KW_OK)
