@@ -9,7 +9,7 @@ enum { SYSTEM_SMEM_FROM = 90, SYSTEM_SMEM = 1024 };
 enum format { NO_VALUE = 1, BYTE_VALUE = 2, HALF_VALUE = 3, SIZED = 4 };
 enum attribute {
 	MAX_THREADS = 0x05,
-	PARAM_BANK = 0x0a,                /* where the parameter block begins, and its size */
+	PARAM_BANK = 0x0a, /* where the parameter block begins, and its size */
 	REQUIRED_THREADS = 0x10,
 	FRAME_SIZE = 0x11,
 	MIN_STACK_SIZE = 0x12,
@@ -18,7 +18,7 @@ enum attribute {
 	REGISTER_COUNT = 0x2f,
 	CLUSTER = 0x3d,
 	MAX_CLUSTER = 0x3f,
-	PARAM_INFO_2 = 0x45,              /* where parameters are over 4 KiB */
+	PARAM_INFO_2 = 0x45, /* where parameters are over 4 KiB */
 	BARRIER_COUNT = 0x4c
 };
 
@@ -31,7 +31,8 @@ static const char *section_name(const struct kw_cubin *c, const Elf64_Shdr *s)
 	return name ? name : "";
 }
 
-static bool find_section(const struct kw_cubin *c, const char *prefix, const char *name, Elf64_Shdr *out)
+static bool find_section(const struct kw_cubin *c, const char *prefix, const char *name,
+			 Elf64_Shdr *out)
 {
 	size_t n = strlen(prefix);
 
@@ -50,8 +51,8 @@ static bool symbol(const struct kw_cubin *c, size_t k, Elf64_Sym *out, const cha
 	Elf64_Shdr table;
 	const char *bytes;
 
-	if (!find_section(c, ".symtab", "", &table) || !(bytes = kw_elf_contents(&c->elf, &table)) ||
-	    k >= table.sh_size / sizeof(*out))
+	if (!find_section(c, ".symtab", "", &table) ||
+	    !(bytes = kw_elf_contents(&c->elf, &table)) || k >= table.sh_size / sizeof(*out))
 		return false;
 	memcpy(out, bytes + k * sizeof(*out), sizeof(*out));
 	*name = kw_elf_string(&c->elf, table.sh_link, out->st_name);
@@ -66,7 +67,8 @@ static bool is_writable(const char *section)
 
 static int sm_of(const Elf64_Ehdr *h)
 {
-	return h->e_ident[EI_OSABI] == OSABI_CUDA_13 ? (int)(h->e_flags >> 8 & 0xff) : (int)(h->e_flags & 0xff);
+	return h->e_ident[EI_OSABI] == OSABI_CUDA_13 ? (int)(h->e_flags >> 8 & 0xff)
+						     : (int)(h->e_flags & 0xff);
 }
 
 bool kw_cubin_open(struct kw_cubin *c, const void *bytes, size_t len)
@@ -107,7 +109,8 @@ static bool next_info(const char *p, size_t len, size_t *at, struct info *out)
 
 	if (len - *at < 4)
 		return false;
-	*out = (struct info){ .format = (enum format)(unsigned char)p[*at], .attribute = (unsigned char)p[*at + 1] };
+	*out = (struct info){ .format = (enum format)(unsigned char)p[*at],
+			      .attribute = (unsigned char)p[*at + 1] };
 	memcpy(&value, p + *at + 2, 2);
 	*at += 4;
 	out->value = out->format == BYTE_VALUE ? value & 0xff : value;
@@ -149,11 +152,13 @@ static void read_common(const struct kw_cubin *c, size_t index, struct kw_kernel
 		if (i.attribute == REGISTER_COUNT)
 			f->registers = (int)(word(&i, 1) & 0xffff);
 		else if (i.attribute == FRAME_SIZE || i.attribute == MIN_STACK_SIZE)
-			f->stack_bytes = f->stack_bytes > word(&i, 1) ? f->stack_bytes : word(&i, 1);
+			f->stack_bytes =
+				f->stack_bytes > word(&i, 1) ? f->stack_bytes : word(&i, 1);
 	}
 }
 
-/* Index of the kernel (0), ordinal and offset, then the size: in the upper 14 bits, or by itself. */
+/* Index of the kernel (0), ordinal and offset, then the size: in the upper 14 bits, or by itself.
+ */
 static bool read_param(const struct info *i, struct kw_cubin_kernel *k)
 {
 	uint32_t place = word(i, 1), packed = word(i, 2);
@@ -161,9 +166,10 @@ static bool read_param(const struct info *i, struct kw_cubin_kernel *k)
 
 	if (i->bytes < 12 || ordinal >= KW_CUBIN_MAX_PARAMS)
 		return false;
-	k->params[ordinal] = (struct kw_cubin_param){ .offset = (int)(place >> 16),
-						      .bytes = (int)(i->attribute == PARAM_INFO ? packed >> 18 :
-												  packed & 0xffff) };
+	k->params[ordinal] = (struct kw_cubin_param){
+		.offset = (int)(place >> 16),
+		.bytes = (int)(i->attribute == PARAM_INFO ? packed >> 18 : packed & 0xffff)
+	};
 	k->param_count = k->param_count > ordinal + 1 ? k->param_count : ordinal + 1;
 	return true;
 }
@@ -171,7 +177,9 @@ static bool read_param(const struct info *i, struct kw_cubin_kernel *k)
 static bool read_own(const struct kw_cubin *c, struct kw_cubin_kernel *k)
 {
 	Elf64_Shdr s;
-	const char *p = find_section(c, ".nv.info.", k->facts.symbol, &s) ? kw_elf_contents(&c->elf, &s) : NULL;
+	const char *p = find_section(c, ".nv.info.", k->facts.symbol, &s)
+				? kw_elf_contents(&c->elf, &s)
+				: NULL;
 	int64_t most[3] = { 0 };
 	bool good = p != NULL;
 	struct info i;
@@ -179,15 +187,32 @@ static bool read_own(const struct kw_cubin *c, struct kw_cubin_kernel *k)
 	for (size_t at = 0; good && next_info(p, s.sh_size, &at, &i);) {
 		switch (i.attribute) {
 		case PARAM_INFO:
-		case PARAM_INFO_2: good = read_param(&i, k); break;
-		case PARAM_BYTES: k->facts.param_bytes = i.value; break;
-		case PARAM_BANK: k->param_base = (int)(word(&i, 1) & 0xffff); break;
-		case MAX_THREADS: three(&i, most); break;
-		case REQUIRED_THREADS: three(&i, k->facts.block); break;
-		case CLUSTER: three(&i, k->facts.cluster); break;
-		case MAX_CLUSTER: k->facts.max_cluster = (int)(word(&i, 0) & INT32_MAX); break;
-		case BARRIER_COUNT: k->facts.barriers = i.value; break;
-		default: break;
+		case PARAM_INFO_2:
+			good = read_param(&i, k);
+			break;
+		case PARAM_BYTES:
+			k->facts.param_bytes = i.value;
+			break;
+		case PARAM_BANK:
+			k->param_base = (int)(word(&i, 1) & 0xffff);
+			break;
+		case MAX_THREADS:
+			three(&i, most);
+			break;
+		case REQUIRED_THREADS:
+			three(&i, k->facts.block);
+			break;
+		case CLUSTER:
+			three(&i, k->facts.cluster);
+			break;
+		case MAX_CLUSTER:
+			k->facts.max_cluster = (int)(word(&i, 0) & INT32_MAX);
+			break;
+		case BARRIER_COUNT:
+			k->facts.barriers = i.value;
+			break;
+		default:
+			break;
 		}
 	}
 	if (most[0] > 0 && most[0] * most[1] * most[2] <= INT32_MAX)
@@ -207,16 +232,18 @@ static bool is_named(const char *symbol_name, const char *name)
 		return true;
 	snprintf(mangled, sizeof(mangled), "_Z%zu%.140s", strlen(name), name);
 	/* An 'I' would begin template arguments; no type of a parameter begins with it. */
-	return strncmp(symbol_name, mangled, strlen(mangled)) == 0 && symbol_name[strlen(mangled)] != 'I' &&
-	       symbol_name[strlen(mangled)] != '\0';
+	return strncmp(symbol_name, mangled, strlen(mangled)) == 0 &&
+	       symbol_name[strlen(mangled)] != 'I' && symbol_name[strlen(mangled)] != '\0';
 }
 
 static bool is_kernel(const Elf64_Sym *s)
 {
-	return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF && (s->st_other & ENTRY);
+	return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF &&
+	       (s->st_other & ENTRY);
 }
 
-bool kw_cubin_kernel(const struct kw_cubin *c, const char *name, struct kw_cubin_kernel *out, bool *several)
+bool kw_cubin_kernel(const struct kw_cubin *c, const char *name, struct kw_cubin_kernel *out,
+		     bool *several)
 {
 	const char *got, *found = NULL;
 	Elf64_Sym s;
@@ -262,7 +289,8 @@ const char *kw_cubin_undefined(const struct kw_cubin *c, size_t i)
 	Elf64_Sym s;
 
 	for (size_t k = 0; symbol(c, k, &s, &name); k++)
-		if (s.st_shndx == SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_FUNC && *name && i-- == 0)
+		if (s.st_shndx == SHN_UNDEF && ELF64_ST_TYPE(s.st_info) == STT_FUNC && *name &&
+		    i-- == 0)
 			return name;
 	return NULL;
 }
@@ -274,7 +302,8 @@ const char *kw_cubin_global(const struct kw_cubin *c, size_t i, int64_t *bytes)
 	Elf64_Shdr section;
 
 	for (size_t k = 0; symbol(c, k, &s, &name); k++) {
-		if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !kw_elf_section(&c->elf, s.st_shndx, &section) ||
+		if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT ||
+		    !kw_elf_section(&c->elf, s.st_shndx, &section) ||
 		    !is_writable(section_name(c, &section)) || i-- != 0)
 			continue;
 		*bytes = (int64_t)(s.st_size & INT64_MAX);

@@ -1,4 +1,5 @@
-/* The CUDA backend: source to a cubin for the device's real architecture, by NVRTC in a locked-down child. */
+/* The CUDA backend: source to a cubin for the device's real architecture, by NVRTC in a locked-down
+ * child. */
 #include "backend/cuda.h"
 
 #include "backend/cache.h"
@@ -13,12 +14,34 @@
 #include <string.h>
 
 #define HEADER_PATH "src/backend/builtin/kw_cuda.h"
-enum { DEFAULT_TIMEOUT_MS = 60000, MOST_STATIC = 48 << 10, MAX_OPTIONS = 128, MAX_USAGE = 128, POINTER = 8, MAP_BYTES = 128, MAP_ALIGN = 64 };
+enum {
+	DEFAULT_TIMEOUT_MS = 60000,
+	MOST_STATIC = 48 << 10,
+	MAX_OPTIONS = 128,
+	MAX_USAGE = 128,
+	POINTER = 8,
+	MAP_BYTES = 128,
+	MAP_ALIGN = 64
+};
 
 /* Names end there; what ends in '=' takes a value. One dash only. */
 static const char *const allowed[] = {
-	"-use_fast_math", "-ftz=", "-prec-div=", "-prec-sqrt=", "-fmad=", "-extra-device-vectorization", "-maxrregcount=",
-	"-restrict", "-std=c++17", "-std=c++20", "-O0", "-O1", "-O2", "-O3", "-dlcm=", "-dscm=",
+	"-use_fast_math",
+	"-ftz=",
+	"-prec-div=",
+	"-prec-sqrt=",
+	"-fmad=",
+	"-extra-device-vectorization",
+	"-maxrregcount=",
+	"-restrict",
+	"-std=c++17",
+	"-std=c++20",
+	"-O0",
+	"-O1",
+	"-O2",
+	"-O3",
+	"-dlcm=",
+	"-dscm=",
 };
 enum { ALLOWED_COUNT = sizeof(allowed) / sizeof(allowed[0]) };
 
@@ -45,8 +68,8 @@ struct build {
 	struct kw_build_result *out;
 };
 
-static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		       const char *message)
+static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass,
+		       int line, int column, const char *message)
 {
 	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
 	b->out->cls = cls;
@@ -65,7 +88,8 @@ static bool check_launches(struct build *b)
 
 		if (k->grid_rank && k->block_rank)
 			continue;
-		snprintf(message, sizeof(message), "kernel '%.100s' has no %s=(...); CUDA launches need both grid and block",
+		snprintf(message, sizeof(message),
+			 "kernel '%.100s' has no %s=(...); CUDA launches need both grid and block",
 			 k->name, k->grid_rank ? "block" : "grid");
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
 		return false;
@@ -93,7 +117,8 @@ static void add_option(struct build *b, const char *option)
 /* A flag of the plan as the compilers have it: two of them are the assembler's. */
 static const char *flag_option(struct build *b, const char *flag)
 {
-	if (strncmp(flag, "-O", 2) == 0 || strncmp(flag, "-dlcm=", 6) == 0 || strncmp(flag, "-dscm=", 6) == 0)
+	if (strncmp(flag, "-O", 2) == 0 || strncmp(flag, "-dlcm=", 6) == 0 ||
+	    strncmp(flag, "-dscm=", 6) == 0)
 		return kw_arena_printf(&b->arena, "--ptxas-options=%s", flag);
 	return flag;
 }
@@ -160,7 +185,8 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 	bool known = b->kit.arch_count == 0;
 
 	if (!b->opts->arch || sscanf(b->opts->arch, "sm_%d", &sm) != 1)
-		return kw_fail(err, KW_ERR_ENV, "", "the CUDA backend builds for NVIDIA devices (sm_...), not for '%s'",
+		return kw_fail(err, KW_ERR_USAGE, "",
+			       "the CUDA backend builds for NVIDIA devices (sm_...), not for '%s'",
 			       b->opts->arch ? b->opts->arch : "");
 	for (size_t i = 0; i < b->kit.arch_count; i++) {
 		known = known || b->kit.archs[i] == sm;
@@ -168,7 +194,8 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 	}
 	if (known)
 		return KW_OK;
-	return kw_fail(err, KW_ERR_ENV, "", "%s does not build for %s (from sm_%d on): install a CUDA toolkit that does",
+	return kw_fail(err, KW_ERR_ENV, "",
+		       "%s does not build for %s (from sm_%d on): install a CUDA toolkit that does",
 		       b->kit.version, b->opts->arch, least);
 }
 
@@ -190,7 +217,8 @@ static const struct kw_plan_kernel *plan_kernel(const struct build *b, const cha
 	return NULL;
 }
 
-/* NVRTC keeps some of its assembler's last words: when a kernel declares too much shared or constant memory. */
+/* NVRTC keeps some of its assembler's last words: when a kernel declares too much shared or
+ * constant memory. */
 static void explain_silence(struct build *b, const struct kw_cuda_output *o)
 {
 	const struct kw_cuda_usage *most = NULL;
@@ -203,14 +231,20 @@ static void explain_silence(struct build *b, const struct kw_cuda_output *o)
 	most = most && most->smem_bytes > MOST_STATIC ? most : NULL;
 	k = most ? plan_kernel(b, most->symbol) : NULL;
 	if (most)
-		snprintf(message, sizeof(message), "kernel '%.100s' declares %lld bytes of shared memory, more than a block can "
-			 "have. Make it smaller, or take it from `extern __shared__` and give its size as smem= in the plan",
+		snprintf(message, sizeof(message),
+			 "kernel '%.100s' declares %lld bytes of shared memory, more than a block "
+			 "can "
+			 "have. Make it smaller, or take it from `extern __shared__` and give its "
+			 "size as smem= in the plan",
 			 most->symbol, (long long)most->smem_bytes);
 	else if (b->usage_count)
-		snprintf(message, sizeof(message), "the assembler made no object and gave no reason; it does so when more than "
+		snprintf(message, sizeof(message),
+			 "the assembler made no object and gave no reason; it does so when more "
+			 "than "
 			 "64 KiB of __constant__ memory are declared");
 	else
-		snprintf(message, sizeof(message), "the compiler made no object and gave no reason: %.200s", o->what);
+		snprintf(message, sizeof(message),
+			 "the compiler made no object and gave no reason: %.200s", o->what);
 	fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, k ? k->line : 0, k ? 1 : 0, message);
 }
 
@@ -218,9 +252,12 @@ static void explain_silence(struct build *b, const struct kw_cuda_output *o)
 static enum kw_status check_headers(const struct build *b, struct kw_error *err)
 {
 	for (size_t i = 0; i < b->diags.count && !b->kit.include[0][0]; i++)
-		if (b->diags.list[i].cls == KW_S_INCLUDE && strstr(b->diags.list[i].message, "cuda"))
-			return kw_fail(err, KW_ERR_ENV, b->kit.nvrtc, "CUDA's headers are missing (%.150s): install them (CUDA "
-				       "runtime development files and CCCL), or name the toolkit's folder in KWRIGHT_CUDA",
+		if (b->diags.list[i].cls == KW_S_INCLUDE &&
+		    strstr(b->diags.list[i].message, "cuda"))
+			return kw_fail(err, KW_ERR_ENV, b->kit.nvrtc,
+				       "CUDA's headers are missing (%.150s): install them (CUDA "
+				       "runtime development files and CCCL), or name the toolkit's "
+				       "folder in KWRIGHT_CUDA",
 				       b->diags.list[i].message);
 	return KW_OK;
 }
@@ -230,12 +267,15 @@ static void explain_end(struct build *b, const struct kw_cuda_output *o, int tim
 	char message[200];
 
 	if (o->timed_out) {
-		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
+		snprintf(message, sizeof(message),
+			 "the compiler did not end within %.1f s and was stopped",
 			 (double)timeout_ms * 1e-3);
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
 	} else if (o->signal) {
-		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)", o->signal,
-			 o->signal == SIGKILL || o->signal == SIGXCPU ? "it took more than it may" : "it crashed");
+		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)",
+			 o->signal,
+			 o->signal == SIGKILL || o->signal == SIGXCPU ? "it took more than it may"
+								      : "it crashed");
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
 	} else if (has_error(b)) {
 		b->out->cls = KW_V_BUILD_ERROR;
@@ -258,15 +298,16 @@ static const struct {
 	{ "cudaLaunchDevice", "a launch from a kernel: kernels are launched by plan lines" },
 	{ "cudaLaunchDeviceV2", "a launch from a kernel: kernels are launched by plan lines" },
 	{ "cudaGetParameterBuffer", "a launch from a kernel: kernels are launched by plan lines" },
-	{ "cudaGetParameterBufferV2", "a launch from a kernel: kernels are launched by plan lines" },
+	{ "cudaGetParameterBufferV2",
+	  "a launch from a kernel: kernels are launched by plan lines" },
 };
 
 /* What a runtime function is written as. */
 static void find_use(const struct build *b, const char *name, int *line, int *column)
 {
-	const char *word = strcmp(name, "vprintf") == 0	     ? "printf" :
-			   strcmp(name, "__assertfail") == 0 ? "assert" :
-							       name;
+	const char *word = strcmp(name, "vprintf") == 0	       ? "printf"
+			   : strcmp(name, "__assertfail") == 0 ? "assert"
+							       : name;
 	const char *start = b->c->source, *at = strstr(start, word);
 
 	*line = *column = at ? 1 : 0;
@@ -294,7 +335,8 @@ static void check_undefined(struct build *b, const struct kw_cubin *cubin)
 		if (why)
 			snprintf(message, sizeof(message), "the kernel calls %s", why);
 		else
-			snprintf(message, sizeof(message), "'%.150s' is called and defined nowhere", name);
+			snprintf(message, sizeof(message), "'%.150s' is called and defined nowhere",
+				 name);
 		find_use(b, name, &line, &column);
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_UNDEFINED, line, column, message);
 	}
@@ -304,17 +346,22 @@ static int64_t arg_bytes(const struct kw_bound_arg *a)
 {
 	switch (a->kind) {
 	case KW_ARG_TENSOR:
-	case KW_ARG_WORKSPACE: return POINTER;
-	case KW_ARG_TENSORMAP: return MAP_BYTES;
-	default: return (int64_t)kw_dtype_bytes(a->dtype);
+	case KW_ARG_WORKSPACE:
+		return POINTER;
+	case KW_ARG_TENSORMAP:
+		return MAP_BYTES;
+	default:
+		return (int64_t)kw_dtype_bytes(a->dtype);
 	}
 }
 
 /* "cols:i32 (4 bytes)" as the plan has it. */
-static void describe(const struct kw_plan_arg *p, const struct kw_bound_arg *a, char *out, size_t out_bytes)
+static void describe(const struct kw_plan_arg *p, const struct kw_bound_arg *a, char *out,
+		     size_t out_bytes)
 {
 	if (p->expr)
-		snprintf(out, out_bytes, "%.80s:%s", kw_intexpr_text(p->expr), kw_dtype_name(a->dtype));
+		snprintf(out, out_bytes, "%.80s:%s", kw_intexpr_text(p->expr),
+			 kw_dtype_name(a->dtype));
 	else
 		snprintf(out, out_bytes, "%.80s%s%s", p->name, a->kind == KW_ARG_PARAM ? ":" : "",
 			 a->kind == KW_ARG_PARAM ? kw_dtype_name(a->dtype) : "");
@@ -328,32 +375,41 @@ static bool check_params(struct build *b, size_t index, const struct kw_cubin_ke
 	char message[400], text[128];
 
 	if (k->param_count != bound->arg_count) {
-		snprintf(message, sizeof(message), "kernel '%.100s' has %zu parameter%s and the plan passes %zu", plan->name,
+		snprintf(message, sizeof(message),
+			 "kernel '%.100s' has %zu parameter%s and the plan passes %zu", plan->name,
 			 k->param_count, k->param_count == 1 ? "" : "s", bound->arg_count);
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
 		return false;
 	}
 	for (size_t i = 0; i < bound->arg_count; i++) {
 		const struct kw_bound_arg *a = &bound->args[i];
-		bool map = a->kind == KW_ARG_TENSORMAP, aligned = !map || (k->param_base + k->params[i].offset) % MAP_ALIGN == 0;
+		bool map = a->kind == KW_ARG_TENSORMAP,
+		     aligned = !map || (k->param_base + k->params[i].offset) % MAP_ALIGN == 0;
 
 		if (k->params[i].bytes == arg_bytes(a) && aligned)
 			continue;
 		describe(&plan->args[i], a, text, sizeof(text));
 		if (map)
-			snprintf(message, sizeof(message), "parameter %zu of '%.100s' is to be the tensor map '%s'; declare it `const "
-				 "__grid_constant__ CUtensorMap` (or kw_tensormap): %d bytes aligned to %d, not %d bytes", i + 1,
-				 plan->name, text, MAP_BYTES, MAP_ALIGN, k->params[i].bytes);
+			snprintf(message, sizeof(message),
+				 "parameter %zu of '%.100s' is to be the tensor map '%s'; declare "
+				 "it `const "
+				 "__grid_constant__ CUtensorMap` (or kw_tensormap): %d bytes "
+				 "aligned to %d, not %d bytes",
+				 i + 1, plan->name, text, MAP_BYTES, MAP_ALIGN, k->params[i].bytes);
 		else
-			snprintf(message, sizeof(message), "parameter %zu of '%.100s' has %d bytes and the plan passes '%s' of %lld",
-				 i + 1, plan->name, k->params[i].bytes, text, (long long)arg_bytes(a));
+			snprintf(message, sizeof(message),
+				 "parameter %zu of '%.100s' has %d bytes and the plan passes '%s' "
+				 "of %lld",
+				 i + 1, plan->name, k->params[i].bytes, text,
+				 (long long)arg_bytes(a));
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
 		return false;
 	}
 	return true;
 }
 
-static void missing_kernel(struct build *b, size_t index, const struct kw_cubin *cubin, bool several)
+static void missing_kernel(struct build *b, size_t index, const struct kw_cubin *cubin,
+			   bool several)
 {
 	const char *name = b->bound->kernels[index].name;
 	char message[480];
@@ -362,10 +418,13 @@ static void missing_kernel(struct build *b, size_t index, const struct kw_cubin 
 	kw_buf_init(&list, 4096);
 	kw_cubin_list_kernels(cubin, &list);
 	if (several)
-		snprintf(message, sizeof(message), "there are several kernels '%.100s': make the one that is meant extern \"C\"",
+		snprintf(message, sizeof(message),
+			 "there are several kernels '%.100s': make the one that is meant extern "
+			 "\"C\"",
 			 name);
 	else
-		snprintf(message, sizeof(message), "no kernel '%.100s' is in the object; there %s%.250s", name,
+		snprintf(message, sizeof(message),
+			 "no kernel '%.100s' is in the object; there %s%.250s", name,
 			 list.len ? "is: " : "is none", list.len ? list.ptr : "");
 	kw_buf_release(&list);
 	fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->c->plan.kernels[index].line, 1, message);
@@ -390,7 +449,8 @@ static json_t *kernel_facts(struct build *b, const struct kw_cubin *cubin)
 				k.facts.spill_store_bytes = b->usage[u].spill_store_bytes;
 				k.facts.spill_load_bytes = b->usage[u].spill_load_bytes;
 			}
-		if (check_params(b, i, &k) && json_object_set_new(kernels, name, kw_kernel_facts_to_json(&k.facts)) != 0) {
+		if (check_params(b, i, &k) &&
+		    json_object_set_new(kernels, name, kw_kernel_facts_to_json(&k.facts)) != 0) {
 			json_decref(kernels);
 			kernels = NULL;
 		}
@@ -406,21 +466,24 @@ static json_t *globals(const struct kw_cubin *cubin)
 	int64_t bytes = 0;
 
 	for (size_t i = 0; list && (name = kw_cubin_global(cubin, i, &bytes)); i++)
-		if (json_array_append_new(list, json_pack("{s:s,s:I}", "name", name, "bytes", (json_int_t)bytes)) != 0) {
+		if (json_array_append_new(list, json_pack("{s:s,s:I}", "name", name, "bytes",
+							  (json_int_t)bytes)) != 0) {
 			json_decref(list);
 			return NULL;
 		}
 	return list;
 }
 
-static enum kw_status read_object(struct build *b, const struct kw_cuda_output *o, struct kw_error *err)
+static enum kw_status read_object(struct build *b, const struct kw_cuda_output *o,
+				  struct kw_error *err)
 {
 	struct kw_artefact *a = &b->out->artefact;
 	struct kw_cubin cubin;
 	json_t *kernels, *list;
 
 	if (!kw_cubin_open(&cubin, o->cubin, o->cubin_bytes))
-		return kw_fail(err, KW_ERR_ENV, b->kit.version, "what the compiler made is no CUDA object");
+		return kw_fail(err, KW_ERR_ENV, b->kit.version,
+			       "what the compiler made is no CUDA object");
 	check_undefined(b, &cubin);
 	if (b->out->cls != KW_V_OK)
 		return KW_OK;
@@ -430,11 +493,13 @@ static enum kw_status read_object(struct build *b, const struct kw_cuda_output *
 		return KW_OK;
 	}
 	list = globals(&cubin);
-	a->facts = kernels && list ? json_pack("{s:s,s:O,s:I,s:I,s:I,s:O}", "arch", b->opts->arch, "kernels", kernels,
-					       "code_bytes", (json_int_t)cubin.code_bytes, "constant_bytes",
-					       (json_int_t)cubin.constant_bytes, "writable_bytes",
-					       (json_int_t)cubin.writable_bytes, "writable_globals", list) :
-				     NULL;
+	a->facts = kernels && list
+			   ? json_pack("{s:s,s:O,s:I,s:I,s:I,s:O}", "arch", b->opts->arch,
+				       "kernels", kernels, "code_bytes",
+				       (json_int_t)cubin.code_bytes, "constant_bytes",
+				       (json_int_t)cubin.constant_bytes, "writable_bytes",
+				       (json_int_t)cubin.writable_bytes, "writable_globals", list)
+			   : NULL;
 	json_decref(kernels);
 	json_decref(list);
 	a->code = kw_alloc(o->cubin_bytes);
@@ -449,15 +514,19 @@ static enum kw_status read_object(struct build *b, const struct kw_cuda_output *
 
 static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 {
-	struct kw_cuda_input in = { .kit = &b->kit, .source = b->c->source, .source_len = b->c->source_len,
-				    .header = b->header, .options = b->options };
+	struct kw_cuda_input in = { .kit = &b->kit,
+				    .source = b->c->source,
+				    .source_len = b->c->source_len,
+				    .header = b->header,
+				    .options = b->options };
 	struct kw_cuda_output o = { .good = false };
 	enum kw_status s;
 
 	in.timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
 	s = b->kit.nvrtc[0] ? kw_nvrtc_compile(&in, &o, err) : kw_nvcc_compile(&in, &o, err);
 	if (s == KW_OK) {
-		b->usage_count = kw_cuda_log_parse(&b->diags, o.log, b->c->source, b->usage, MAX_USAGE);
+		b->usage_count =
+			kw_cuda_log_parse(&b->diags, o.log, b->c->source, b->usage, MAX_USAGE);
 		s = check_headers(b, err);
 	}
 	if (s == KW_OK && !o.good)
@@ -493,7 +562,8 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 }
 
 static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_bound_plan *bound,
-				 const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+				 const struct kw_build_opts *opts, struct kw_build_result *out,
+				 struct kw_error *err)
 {
 	struct build *b = kw_calloc(1, sizeof(*b));
 	enum kw_status s;
@@ -515,7 +585,8 @@ static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_b
 	if (s == KW_OK)
 		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
 	if (s == KW_OK) {
-		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->kit.version);
+		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s",
+			 b->kit.version);
 		if (check_source(b))
 			s = build_or_find(b, err);
 		else
@@ -534,8 +605,11 @@ static enum kw_status probe_cuda(char *text, size_t text_bytes, struct kw_error 
 
 	if (s != KW_OK)
 		return s;
-	snprintf(text, text_bytes, "%s, %s%s", kit.version, kit.include[0][0] ? "headers in " : "no headers (install CUDA's "
-		 "runtime development files)", kit.include[0]);
+	snprintf(text, text_bytes, "%s, %s%s", kit.version,
+		 kit.include[0][0] ? "headers in "
+				   : "no headers (install CUDA's "
+				     "runtime development files)",
+		 kit.include[0]);
 	return KW_OK;
 }
 

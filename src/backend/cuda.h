@@ -1,10 +1,12 @@
-/* cuda.h - the pieces of the CUDA backend: where the toolkit is (cuda_find.c), NVRTC in a child (cuda_nvrtc.c), nvcc
- * where there is no NVRTC (cuda_nvcc.c), what they print (cuda_log.c), the headers that we bring (cuda_headers.c), and
- * the build itself (cuda.c). No header of CUDA is needed to build this program.
+/* cuda.h - the pieces of the CUDA backend: where the toolkit is (cuda_find.c), NVRTC in a child
+ * (cuda_nvrtc.c), nvcc where there is no NVRTC (cuda_nvcc.c), what they print (cuda_log.c), the
+ * headers that we bring (cuda_headers.c), and the build itself (cuda.c). No header of CUDA is
+ * needed to build this program.
  *
- * NVRTC is a library that reads the candidate's text, so it runs in a child of its own: this same program as `kwright
- * __nvrtc`, which loads the library, locks itself down (it can then read the toolkit's headers and nothing else, and
- * write nothing), compiles, answers and ends. It can be killed at any time. */
+ * NVRTC is a library that reads the candidate's text, so it runs in a child of its own: this same
+ * program as `kwright
+ * __nvrtc`, which loads the library, locks itself down (it can then read the toolkit's headers and
+ * nothing else, and write nothing), compiles, answers and ends. It can be killed at any time. */
 #ifndef KW_BACKEND_CUDA_H
 #define KW_BACKEND_CUDA_H
 
@@ -14,46 +16,52 @@
 enum { KW_CUDA_PATH = 512, KW_CUDA_ARCHS = 64 };
 
 struct kw_cuda_toolkit {
-	char nvrtc[KW_CUDA_PATH];         /* the library; "": none */
-	char nvcc[KW_CUDA_PATH];          /* the program; "": none */
-	char home[KW_CUDA_PATH];          /* folder that nvcc needs */
+	char nvrtc[KW_CUDA_PATH]; /* the library; "": none */
+	char nvcc[KW_CUDA_PATH];  /* the program; "": none */
+	char home[KW_CUDA_PATH];  /* folder that nvcc needs */
 	char library_dir[KW_CUDA_PATH];
-	char include[2][KW_CUDA_PATH];    /* the toolkit's headers, and CCCL's where they are apart; "": none */
-	int archs[KW_CUDA_ARCHS];         /* 75, 80, ...: what NVRTC builds for; none: not known */
+	char include[2][KW_CUDA_PATH]; /* the toolkit's headers, and CCCL's where they are apart;
+					  "": none */
+	int archs[KW_CUDA_ARCHS];      /* 75, 80, ...: what NVRTC builds for; none: not known */
 	size_t arch_count;
-	char version[64];                 /* "NVRTC 13.0" */
-	char identity[256];               /* version, size and time of the compiler; where its headers are */
+	char version[64];   /* "NVRTC 13.0" */
+	char identity[256]; /* version, size and time of the compiler; where its headers are */
 };
-/* $KWRIGHT_CUDA alone where it is set; else $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, where nvcc on PATH is, and the
- * loader's folders. KW_ERR_ENV with what to install. compiler "nvcc": as if there were no NVRTC. */
-enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out, struct kw_error *err);
+/* $KWRIGHT_CUDA alone where it is set; else $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, where nvcc on
+ * PATH is, and the loader's folders. KW_ERR_ENV with what to install. compiler "nvcc": as if there
+ * were no NVRTC. */
+enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out,
+			    struct kw_error *err);
 
 /* --- what a compiler run gives --- */
 struct kw_cuda_output {
-	bool good;                        /* it made a cubin */
+	bool good; /* it made a cubin */
 	bool timed_out;
 	int signal;
-	char *log;                        /* kw_free; all that it printed */
-	void *cubin;                      /* kw_free */
+	char *log;   /* kw_free; all that it printed */
+	void *cubin; /* kw_free */
 	size_t cubin_bytes;
-	char what[160];                   /* "NVRTC_ERROR_COMPILATION" */
-	char layers[96];                  /* of its box */
+	char what[160];	 /* "NVRTC_ERROR_COMPILATION" */
+	char layers[96]; /* of its box */
 };
 void kw_cuda_output_release(struct kw_cuda_output *o);
 struct kw_cuda_input {
 	const struct kw_cuda_toolkit *kit;
 	const char *source;
 	size_t source_len;
-	const char *header;               /* text of kw.h */
-	const char *const *options;       /* as NVRTC spells them; NULL-terminated */
+	const char *header;	    /* text of kw.h */
+	const char *const *options; /* as NVRTC spells them; NULL-terminated */
 	int timeout_ms;
 };
-#define KW_CUDA_FILE "candidate.cu"       /* what the source is called in messages */
-enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out, struct kw_error *err);
-enum kw_status kw_nvcc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out, struct kw_error *err);
-/* Asks a library (or, where it is only a name, the loader) for its version; fills nvrtc, version and archs. KW_NO: it
- * cannot be loaded. */
-enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out, struct kw_error *err);
+#define KW_CUDA_FILE "candidate.cu" /* what the source is called in messages */
+enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out,
+				struct kw_error *err);
+enum kw_status kw_nvcc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out,
+			       struct kw_error *err);
+/* Asks a library (or, where it is only a name, the loader) for its version; fills nvrtc, version
+ * and archs. KW_NO: it cannot be loaded. */
+enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out,
+			      struct kw_error *err);
 
 /* --- cuda_log.c --- */
 struct kw_cuda_usage {
@@ -61,10 +69,11 @@ struct kw_cuda_usage {
 	int64_t spill_store_bytes, spill_load_bytes, stack_bytes, smem_bytes;
 	int registers;
 };
-/* NVRTC's or nvcc's and ptxas' text: messages into d, whose path is KW_CUDA_FILE; what each function uses into usage (room for
- * max). Returns how many it has. source: to find lines that a message does not tell; name: of the candidate. */
-size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source, struct kw_cuda_usage *usage,
-			 size_t max);
+/* NVRTC's or nvcc's and ptxas' text: messages into d, whose path is KW_CUDA_FILE; what each
+ * function uses into usage (room for max). Returns how many it has. source: to find lines that a
+ * message does not tell; name: of the candidate. */
+size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source,
+			 struct kw_cuda_usage *usage, size_t max);
 /* Class of a message by its words. */
 enum kw_subclass kw_cuda_message_class(const char *message);
 

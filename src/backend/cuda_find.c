@@ -11,12 +11,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define HINT "install NVIDIA's CUDA toolkit (nvrtc and the headers are enough), or name its folder in KWRIGHT_CUDA"
+#define HINT                                                                                       \
+	"install NVIDIA's CUDA toolkit (nvrtc and the headers are enough), or name its folder in " \
+	"KWRIGHT_CUDA"
 
-static const char *const library_dirs[] = { "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib" };
-static const char *const libraries[] = { "libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-					 "libnvrtc.so" };
-enum { DIRS = sizeof(library_dirs) / sizeof(library_dirs[0]), LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
+static const char *const library_dirs[] = { "lib64", "lib", "targets/x86_64-linux/lib",
+					    "targets/sbsa-linux/lib" };
+static const char *const libraries[] = { "libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12",
+					 "libnvrtc.so.11.2", "libnvrtc.so" };
+enum {
+	DIRS = sizeof(library_dirs) / sizeof(library_dirs[0]),
+	LIBRARIES = sizeof(libraries) / sizeof(libraries[0])
+};
 
 /* What was found, by the question: asking NVRTC takes a process. */
 static struct known {
@@ -52,10 +58,12 @@ static void parent_of(char *path)
 		slash[slash == path] = '\0';
 }
 
-/* DIR/include, or DIR/targets/…/include; CCCL's headers are in it, or in a folder of their own since CUDA 13. */
+/* DIR/include, or DIR/targets/…/include; CCCL's headers are in it, or in a folder of their own
+ * since CUDA 13. */
 static void find_headers(struct kw_cuda_toolkit *kit, const char *dir)
 {
-	static const char *const places[] = { "include", "targets/x86_64-linux/include", "targets/sbsa-linux/include" };
+	static const char *const places[] = { "include", "targets/x86_64-linux/include",
+					      "targets/sbsa-linux/include" };
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !kit->include[0][0]; i++) {
 		char path[PATH_MAX];
@@ -80,7 +88,8 @@ static bool find_library(const char *dir, char out[KW_CUDA_PATH])
 		for (size_t k = 0; k < DIRS; k++) {
 			char path[PATH_MAX];
 
-			snprintf(path, sizeof(path), "%s/%s/%s", dir, library_dirs[k], libraries[i]);
+			snprintf(path, sizeof(path), "%s/%s/%s", dir, library_dirs[k],
+				 libraries[i]);
 			if (is_file(path) && real_path(path, out))
 				return true;
 		}
@@ -122,7 +131,8 @@ static bool look_in_loader(struct kw_cuda_toolkit *kit)
 
 		*kit = (struct kw_cuda_toolkit){ .arch_count = 0 };
 		kw_error_reset(&ignored);
-		if (kw_nvrtc_probe(libraries[i], kit, &ignored) != KW_OK || !real_path(kit->nvrtc, path))
+		if (kw_nvrtc_probe(libraries[i], kit, &ignored) != KW_OK ||
+		    !real_path(kit->nvrtc, path))
 			continue;
 		memcpy(kit->library_dir, path, sizeof(path));
 		parent_of(kit->library_dir);
@@ -168,9 +178,11 @@ static enum kw_status ask_nvcc(struct kw_cuda_toolkit *kit, struct kw_error *err
 		return s;
 	at = r.exit_code == 0 && r.out.len ? strstr(r.out.ptr, "release ") : NULL;
 	if (at)
-		snprintf(kit->version, sizeof(kit->version), "nvcc %.*s", (int)strcspn(at + 8, ",\n"), at + 8);
+		snprintf(kit->version, sizeof(kit->version), "nvcc %.*s",
+			 (int)strcspn(at + 8, ",\n"), at + 8);
 	else
-		s = kw_fail(err, KW_ERR_ENV, kit->nvcc, "this is no nvcc: `--version` says nothing of a release");
+		s = kw_fail(err, KW_ERR_ENV, kit->nvcc,
+			    "this is no nvcc: `--version` says nothing of a release");
 	kw_proc_result_release(&r);
 	return s;
 }
@@ -187,8 +199,9 @@ static enum kw_status identify(struct kw_cuda_toolkit *kit, struct kw_error *err
 	snprintf(header, sizeof(header), "%s/cuda_fp16.h", kit->include[0]);
 	stat(compiler, &st);
 	stat(header, &headers);
-	snprintf(kit->identity, sizeof(kit->identity), "%s %lld %lld %lld %.120s", kit->version, (long long)st.st_size,
-		 (long long)st.st_mtime, (long long)headers.st_mtime, kit->include[0]);
+	snprintf(kit->identity, sizeof(kit->identity), "%s %lld %lld %lld %.120s", kit->version,
+		 (long long)st.st_size, (long long)st.st_mtime, (long long)headers.st_mtime,
+		 kit->include[0]);
 	return KW_OK;
 }
 
@@ -201,7 +214,8 @@ static enum kw_status find(bool library, struct kw_cuda_toolkit *kit, struct kw_
 	if (only && only[0]) {
 		if (look_in(kit, only, library))
 			return identify(kit, err);
-		return kw_fail(err, KW_ERR_ENV, only, "there is no CUDA toolkit (named by KWRIGHT_CUDA): neither libnvrtc "
+		return kw_fail(err, KW_ERR_ENV, only,
+			       "there is no CUDA toolkit (named by KWRIGHT_CUDA): neither libnvrtc "
 			       "nor bin/nvcc");
 	}
 	n = list_dirs(dirs);
@@ -229,8 +243,8 @@ enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out, s
 	char key[sizeof(known[0].key)];
 	enum kw_status s = KW_OK;
 
-	snprintf(key, sizeof(key), "%d %.300s|%.300s|%.300s", library, text_of("KWRIGHT_CUDA"), text_of("CUDA_HOME"),
-		 text_of("CUDA_PATH"));
+	snprintf(key, sizeof(key), "%d %.300s|%.300s|%.300s", library, text_of("KWRIGHT_CUDA"),
+		 text_of("CUDA_HOME"), text_of("CUDA_PATH"));
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < known_count; i++)
 		if (strcmp(known[i].key, key) == 0) {

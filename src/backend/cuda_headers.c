@@ -1,8 +1,9 @@
-/* NVRTC has no C or C++ library beside it. What kernels usually include from one is here: names that NVRTC knows already
- * (the mathematics, printf), or CCCL's own form of the header, which comes with the toolkit. */
+/* NVRTC has no C or C++ library beside it. What kernels usually include from one is here: names
+ * that NVRTC knows already (the mathematics, printf), or CCCL's own form of the header, which comes
+ * with the toolkit. */
 #include "backend/cuda.h"
 
-#define EMPTY "#pragma once\n"
+#define EMPTY	     "#pragma once\n"
 #define CCCL(header) "#pragma once\n#include <cuda/std/" header ">\n"
 /* `std::` is what models write; CCCL's is cuda::std. */
 #define CCCL_STD(header) CCCL(header) "namespace std { using namespace cuda::std; }\n"

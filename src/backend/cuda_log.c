@@ -5,11 +5,11 @@
  *              ^
  *               detected during instantiation of "void g(T) [with T=int]" at line 5 of candidate.cu
  *     ptxas error   : Entry function 'k' uses too much shared data (0xe810 bytes, 0xc000 max)
- *     ptxas application ptx input, line 34; error   : Instruction 'wgmma.fence' not supported on .target 'sm_90'
- *     ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; …
- *     ptxas info    : Function properties for k
- *     ptxas         .     0 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
- *     ptxas info    : Used 17 registers, used 1 barriers, 1024 bytes smem */
+ *     ptxas application ptx input, line 34; error   : Instruction 'wgmma.fence' not supported on
+ * .target 'sm_90' ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; … ptxas
+ * info    : Function properties for k ptxas         .     0 bytes stack frame, 8 bytes spill
+ * stores, 4 bytes spill loads ptxas info    : Used 17 registers, used 1 barriers, 1024 bytes smem
+ */
 #include "backend/cuda.h"
 
 #include <ctype.h>
@@ -85,15 +85,18 @@ struct reader {
 static void flush(struct reader *r)
 {
 	if (r->pending)
-		kw_diagnostics_add(r->d, r->now.severity, r->now.cls, r->now.file, r->now.line, r->now.column,
-				   r->now.message);
+		kw_diagnostics_add(r->d, r->now.severity, r->now.cls, r->now.file, r->now.line,
+				   r->now.column, r->now.message);
 	r->pending = false;
 }
 
-static void begin(struct reader *r, enum kw_severity severity, const char *file, int line, const char *message)
+static void begin(struct reader *r, enum kw_severity severity, const char *file, int line,
+		  const char *message)
 {
 	flush(r);
-	r->now = (struct kw_diagnostic){ .severity = severity, .cls = kw_cuda_message_class(message), .line = line };
+	r->now = (struct kw_diagnostic){ .severity = severity,
+					 .cls = kw_cuda_message_class(message),
+					 .line = line };
 	snprintf(r->now.file, sizeof(r->now.file), "%s", file);
 	snprintf(r->now.message, sizeof(r->now.message), "%s", message);
 	r->pending = true;
@@ -112,7 +115,8 @@ static void find_word(const char *source, const char *word, int *line, int *colu
 	size_t n = strlen(word);
 
 	*line = *column = 0;
-	for (const char *at = source && n ? strstr(source, word) : NULL; at; at = strstr(at + 1, word)) {
+	for (const char *at = source && n ? strstr(source, word) : NULL; at;
+	     at = strstr(at + 1, word)) {
 		const char *start = source;
 
 		if ((at > source && in_word(*word) && in_word(at[-1])) || in_word(at[n]))
@@ -131,7 +135,8 @@ static void find_word(const char *source, const char *word, int *line, int *colu
 /* ptxas names no line of the source, but quotes what it means: 'wgmma.fence' */
 static void place_by_quote(struct reader *r)
 {
-	const char *open = strchr(r->now.message, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
+	const char *open = strchr(r->now.message, '\''),
+		   *close = open ? strchr(open + 1, '\'') : NULL;
 	char word[128];
 	size_t n;
 
@@ -146,14 +151,18 @@ static void place_by_quote(struct reader *r)
 
 /* ---- lines ---- */
 
-/* "error: …", "catastrophic error: …", "error #20: …", "warning #177-D: …"; NULL when it is none. */
+/* "error: …", "catastrophic error: …", "error #20: …", "warning #177-D: …"; NULL when it is none.
+ */
 static const char *severity_of(const char *p, enum kw_severity *out)
 {
 	static const struct {
 		const char *word;
 		enum kw_severity severity;
-	} words[] = { { "catastrophic error", KW_ERROR }, { "internal error", KW_ERROR }, { "error", KW_ERROR },
-		      { "warning", KW_WARNING }, { "remark", KW_NOTE } };
+	} words[] = { { "catastrophic error", KW_ERROR },
+		      { "internal error", KW_ERROR },
+		      { "error", KW_ERROR },
+		      { "warning", KW_WARNING },
+		      { "remark", KW_NOTE } };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i].word);
@@ -202,14 +211,16 @@ static bool caret(struct reader *r, const char *line)
 	return true;
 }
 
-/* "instantiation of … at line 5 of candidate.cu": for a message about a header, the candidate's own line. */
+/* "instantiation of … at line 5 of candidate.cu": for a message about a header, the candidate's own
+ * line. */
 static bool context(struct reader *r, const char *line)
 {
 	const char *at = strstr(line, " at line "), *of = at ? strstr(at, " of ") : NULL;
 
 	if (!at || !strstr(line, "instantiation of"))
 		return strstr(line, "detected during") != NULL;
-	if (of && r->pending && r->d->path && strcmp(of + 4, r->d->path) == 0 && strcmp(r->now.file, r->d->path) != 0) {
+	if (of && r->pending && r->d->path && strcmp(of + 4, r->d->path) == 0 &&
+	    strcmp(r->now.file, r->d->path) != 0) {
 		snprintf(r->now.file, sizeof(r->now.file), "%s", r->d->path);
 		r->now.line = (int)strtol(at + 9, NULL, 10);
 		r->now.column = 1;
@@ -283,7 +294,8 @@ static const char *plain_name(const char *name, size_t n, size_t *len)
 	return end;
 }
 
-/* "Entry function 'k' uses too much shared data (0xe810 bytes, 0xc000 max)", also "(0x4010 bytes + 0x10 bytes system, …". */
+/* "Entry function 'k' uses too much shared data (0xe810 bytes, 0xc000 max)", also "(0x4010 bytes +
+ * 0x10 bytes system, …". */
 static void say_sizes(char *message, size_t bytes)
 {
 	static const char words[] = "' uses too much shared data (";
@@ -302,8 +314,12 @@ static void say_sizes(char *message, size_t bytes)
 	if (!most)
 		return;
 	name = plain_name(name + 1, (size_t)(at - name - 1), &len);
-	snprintf(text, sizeof(text), "kernel '%.*s' declares %llu bytes of shared memory%s; at most %llu can be declared. Make "
-		 "it smaller, or take it from `extern __shared__` and give its size as smem= in the plan", (int)len, name, size + reserved, reserved ? " (with the system's)" : "", most);
+	snprintf(text, sizeof(text),
+		 "kernel '%.*s' declares %llu bytes of shared memory%s; at most %llu can be "
+		 "declared. Make "
+		 "it smaller, or take it from `extern __shared__` and give its size as smem= in "
+		 "the plan",
+		 (int)len, name, size + reserved, reserved ? " (with the system's)" : "", most);
 	snprintf(message, bytes, "%s", text);
 }
 
@@ -312,7 +328,9 @@ static bool assembler(struct reader *r, const char *line)
 	static const struct {
 		const char *word;
 		enum kw_severity severity;
-	} words[] = { { "fatal   : ", KW_ERROR }, { "error   : ", KW_ERROR }, { "warning : ", KW_WARNING },
+	} words[] = { { "fatal   : ", KW_ERROR },
+		      { "error   : ", KW_ERROR },
+		      { "warning : ", KW_WARNING },
 		      { "info    : (C", KW_WARNING } };
 
 	if (strncmp(line, "ptxas ", 6) != 0 && strncmp(line, "nvlink ", 7) != 0)
@@ -324,8 +342,10 @@ static bool assembler(struct reader *r, const char *line)
 
 		if (!at)
 			continue;
-		message = at + strlen(words[i].word) - (words[i].severity == KW_WARNING && words[i].word[0] == 'i' ? 2 : 0);
-		if (strstr(message, "Ptx assembly aborted") && r->pending && r->now.severity == KW_ERROR)
+		message = at + strlen(words[i].word) -
+			  (words[i].severity == KW_WARNING && words[i].word[0] == 'i' ? 2 : 0);
+		if (strstr(message, "Ptx assembly aborted") && r->pending &&
+		    r->now.severity == KW_ERROR)
 			return true; /* repeats that something failed */
 		begin(r, words[i].severity, r->d->path, 0, message);
 		say_sizes(r->now.message, sizeof(r->now.message));
@@ -353,8 +373,8 @@ static void parse_line(struct reader *r, const char *line)
 	resources(r, line);
 }
 
-size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source, struct kw_cuda_usage *usage,
-			 size_t max)
+size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source,
+			 struct kw_cuda_usage *usage, size_t max)
 {
 	struct reader r = { .d = d, .source = source, .usage = usage, .usage_max = max };
 	struct kw_str rest = kw_str_from(text), part;

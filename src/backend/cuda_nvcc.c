@@ -1,4 +1,5 @@
-/* nvcc, where there is no NVRTC: a program that runs others, in the compiler's box, in a fresh folder. */
+/* nvcc, where there is no NVRTC: a program that runs others, in the compiler's box, in a fresh
+ * folder. */
 #include "backend/cuda.h"
 
 #include "base/alloc.h"
@@ -17,7 +18,8 @@ enum { MAX_ARGS = 192, MAX_CUBIN = 64 << 20, MAX_TEXT = 2 << 20 };
 /* NVRTC's options as nvcc has them; NULL: it has none, and needs none. */
 static const char *as_nvcc(const char *option, struct kw_arena *a)
 {
-	static const char *const without[] = { "-default-device", "-device-int128", "-no-source-include" };
+	static const char *const without[] = { "-default-device", "-device-int128",
+					       "-no-source-include" };
 	static const char arch[] = "--gpu-architecture=sm_";
 
 	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
@@ -25,12 +27,13 @@ static const char *as_nvcc(const char *option, struct kw_arena *a)
 			return NULL;
 	/* One target and no PTX: the short form also makes a plain one on some versions. */
 	if (strncmp(option, arch, strlen(arch)) == 0)
-		return kw_arena_printf(a, "-gencode=arch=compute_%s,code=sm_%s", option + strlen(arch), option + strlen(arch));
+		return kw_arena_printf(a, "-gencode=arch=compute_%s,code=sm_%s",
+				       option + strlen(arch), option + strlen(arch));
 	return option;
 }
 
-static enum kw_status make_folder(char dir[PATH_MAX], const struct kw_cuda_input *in, struct kw_arena *a,
-				  struct kw_error *err)
+static enum kw_status make_folder(char dir[PATH_MAX], const struct kw_cuda_input *in,
+				  struct kw_arena *a, struct kw_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	char *source, *header;
@@ -50,12 +53,15 @@ static enum kw_status make_folder(char dir[PATH_MAX], const struct kw_cuda_input
 	return s == KW_OK ? kw_file_write(header, in->header, strlen(in->header), err) : s;
 }
 
-static enum kw_status run(const struct kw_cuda_input *in, const char *dir, struct kw_arena *a, struct kw_proc_result *r,
-			  struct kw_cuda_output *out, struct kw_error *err)
+static enum kw_status run(const struct kw_cuda_input *in, const char *dir, struct kw_arena *a,
+			  struct kw_proc_result *r, struct kw_cuda_output *out,
+			  struct kw_error *err)
 {
 	const char *read[] = { in->kit->home, NULL }, *argv[MAX_ARGS];
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
-	struct kw_proc_opts o = { .env = env, .cwd = dir, .timeout_ms = in->timeout_ms, .max_out_bytes = MAX_TEXT };
+	struct kw_proc_opts o = {
+		.env = env, .cwd = dir, .timeout_ms = in->timeout_ms, .max_out_bytes = MAX_TEXT
+	};
 	struct kw_sandbox *box = NULL;
 	size_t n = 0;
 	enum kw_status s;
@@ -83,14 +89,16 @@ static enum kw_status run(const struct kw_cuda_input *in, const char *dir, struc
 	return s;
 }
 
-static enum kw_status read_cubin(const char *dir, struct kw_arena *a, struct kw_cuda_output *out, struct kw_error *err)
+static enum kw_status read_cubin(const char *dir, struct kw_arena *a, struct kw_cuda_output *out,
+				 struct kw_error *err)
 {
 	const char *path = kw_path_join(a, dir, "candidate.cubin");
 	struct kw_buf bytes;
 	enum kw_status s;
 
 	kw_buf_init(&bytes, MAX_CUBIN);
-	s = path ? kw_file_read(path, MAX_CUBIN, &bytes, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	s = path ? kw_file_read(path, MAX_CUBIN, &bytes, err)
+		 : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	if (s == KW_OK) {
 		out->cubin_bytes = bytes.len;
 		out->cubin = kw_buf_take(&bytes);
@@ -100,7 +108,8 @@ static enum kw_status read_cubin(const char *dir, struct kw_arena *a, struct kw_
 	return s;
 }
 
-enum kw_status kw_nvcc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out, struct kw_error *err)
+enum kw_status kw_nvcc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out,
+			       struct kw_error *err)
 {
 	struct kw_proc_result r = { 0 };
 	struct kw_arena a;

@@ -1,7 +1,9 @@
-/* NVRTC in a child. Above the line: the parent, which asks. Below: the child, which loads the library.
+/* NVRTC in a child. Above the line: the parent, which asks. Below: the child, which loads the
+ * library.
  *
- * The question is one JSON object on standard input, the answer one line of JSON, the log and the cubin on standard
- * output. Nothing in the answer is trusted: its sizes are checked, and the cubin is only read by cubin.c. */
+ * The question is one JSON object on standard input, the answer one line of JSON, the log and the
+ * cubin on standard output. Nothing in the answer is trusted: its sizes are checked, and the cubin
+ * is only read by cubin.c. */
 #include "backend/cuda.h"
 
 #include "base/alloc.h"
@@ -19,23 +21,33 @@
 #include <unistd.h>
 
 #define WORD "__nvrtc"
-enum { MAX_QUESTION = 32 << 20, MAX_ANSWER = 96 << 20, PROBE_TIMEOUT_MS = 20000, MAX_OPTIONS = 160, MAX_HEADERS = 64 };
+enum {
+	MAX_QUESTION = 32 << 20,
+	MAX_ANSWER = 96 << 20,
+	PROBE_TIMEOUT_MS = 20000,
+	MAX_OPTIONS = 160,
+	MAX_HEADERS = 64
+};
 
 /* ---- the parent ---- */
 
-static enum kw_status ask(const json_t *question, int timeout_ms, struct kw_proc_result *r, struct kw_error *err)
+static enum kw_status ask(const json_t *question, int timeout_ms, struct kw_proc_result *r,
+			  struct kw_error *err)
 {
 	static const char *const argv[] = { "/proc/self/exe", WORD, NULL };
 	const char *env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
 	struct kw_arena a;
 	struct kw_buf text;
-	struct kw_proc_opts o = { .env = env, .timeout_ms = timeout_ms, .max_out_bytes = MAX_ANSWER };
+	struct kw_proc_opts o = { .env = env,
+				  .timeout_ms = timeout_ms,
+				  .max_out_bytes = MAX_ANSWER };
 	enum kw_status s = KW_ERR_NOMEM;
 	size_t n = 2;
 
 	kw_arena_init(&a, 1 << 16);
 	kw_buf_init(&text, MAX_QUESTION);
-	/* Our own libraries may be found by it; a sanitizer's leak check needs more than the child may do. */
+	/* Our own libraries may be found by it; a sanitizer's leak check needs more than the child
+	 * may do. */
 	if (getenv("LD_LIBRARY_PATH"))
 		env[n++] = kw_arena_printf(&a, "LD_LIBRARY_PATH=%s", getenv("LD_LIBRARY_PATH"));
 	if (getenv("ASAN_OPTIONS"))
@@ -58,7 +70,8 @@ static json_t *first_line(const struct kw_buf *b, size_t *rest)
 	const char *end = b->len ? memchr(b->ptr, '\n', b->len) : NULL;
 	json_t *j = NULL;
 
-	if (!end || kw_json_parse("nvrtc", b->ptr, (size_t)(end - b->ptr), &j, NULL) != KW_OK || !json_is_object(j)) {
+	if (!end || kw_json_parse("nvrtc", b->ptr, (size_t)(end - b->ptr), &j, NULL) != KW_OK ||
+	    !json_is_object(j)) {
 		json_decref(j);
 		return NULL;
 	}
@@ -66,7 +79,8 @@ static json_t *first_line(const struct kw_buf *b, size_t *rest)
 	return j;
 }
 
-enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out, struct kw_error *err)
+enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out,
+			      struct kw_error *err)
 {
 	json_t *question = json_pack("{s:s}", "library", library), *j = NULL;
 	const json_t *list, *one;
@@ -80,14 +94,14 @@ enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out, 
 	j = first_line(&r.out, &rest);
 	list = json_object_get(j, "archs");
 	if (!j || json_object_get(j, "error")) {
-		s = kw_fail(err, KW_NO, library, "%.300s", kw_json_get_str(j, "error", "it cannot be loaded"));
+		s = kw_fail(err, KW_NO, library, "%.300s",
+			    kw_json_get_str(j, "error", "it cannot be loaded"));
 	} else {
 		snprintf(out->nvrtc, sizeof(out->nvrtc), "%s", kw_json_get_str(j, "path", library));
-		snprintf(out->version, sizeof(out->version), "NVRTC %d.%d", (int)kw_json_get_i64(j, "major", 0),
-			 (int)kw_json_get_i64(j, "minor", 0));
-		json_array_foreach(list, i, one)
-			if (out->arch_count < KW_CUDA_ARCHS)
-				out->archs[out->arch_count++] = (int)json_integer_value(one);
+		snprintf(out->version, sizeof(out->version), "NVRTC %d.%d",
+			 (int)kw_json_get_i64(j, "major", 0), (int)kw_json_get_i64(j, "minor", 0));
+		json_array_foreach(list, i, one) if (out->arch_count < KW_CUDA_ARCHS)
+			out->archs[out->arch_count++] = (int)json_integer_value(one);
 	}
 	json_decref(j);
 	kw_proc_result_release(&r);
@@ -111,10 +125,12 @@ static json_t *make_question(const struct kw_cuda_input *in)
 	bad = bad || json_object_set_new(headers, "kw.h", json_string(in->header)) != 0 ||
 	      json_array_append_new(read, json_string(kit->library_dir)) != 0;
 	for (size_t i = 0; !bad && i < 2; i++)
-		bad = kit->include[i][0] && json_array_append_new(read, json_string(kit->include[i])) != 0;
+		bad = kit->include[i][0] &&
+		      json_array_append_new(read, json_string(kit->include[i])) != 0;
 	if (!bad)
-		return json_pack("{s:s,s:o,s:o,s:o,s:s%}", "library", kit->nvrtc, "options", options, "headers", headers, "read",
-				 read, "source", in->source, in->source_len);
+		return json_pack("{s:s,s:o,s:o,s:o,s:s%}", "library", kit->nvrtc, "options",
+				 options, "headers", headers, "read", read, "source", in->source,
+				 in->source_len);
 	json_decref(options);
 	json_decref(headers);
 	json_decref(read);
@@ -132,7 +148,8 @@ static bool read_answer(const struct kw_buf *b, struct kw_cuda_output *out)
 		return false;
 	log = (size_t)kw_json_get_i64(j, "log", 0);
 	cubin = (size_t)kw_json_get_i64(j, "cubin", 0);
-	snprintf(out->what, sizeof(out->what), "%s", kw_json_get_str(j, "error", kw_json_get_str(j, "what", "")));
+	snprintf(out->what, sizeof(out->what), "%s",
+		 kw_json_get_str(j, "error", kw_json_get_str(j, "what", "")));
 	snprintf(out->layers, sizeof(out->layers), "%s", kw_json_get_str(j, "layers", ""));
 	if (log <= b->len - rest && cubin <= b->len - rest - log) {
 		out->log = kw_calloc(1, log + 1);
@@ -149,7 +166,8 @@ static bool read_answer(const struct kw_buf *b, struct kw_cuda_output *out)
 	return good;
 }
 
-enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out, struct kw_error *err)
+enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_output *out,
+				struct kw_error *err)
 {
 	json_t *question = make_question(in);
 	struct kw_proc_result r = { 0 };
@@ -164,7 +182,8 @@ enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_o
 	out->signal = r.signal;
 	if (!r.timed_out && !r.signal && !read_answer(&r.out, out)) {
 		kw_cuda_output_release(out);
-		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "NVRTC gave no answer: %.300s", r.err.len ? r.err.ptr : "");
+		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "NVRTC gave no answer: %.300s",
+			    r.err.len ? r.err.ptr : "");
 	}
 	kw_proc_result_release(&r);
 	return s;
@@ -183,10 +202,10 @@ void kw_cuda_output_release(struct kw_cuda_output *o)
 struct nvrtc {
 	int (*version)(int *major, int *minor);
 	const char *(*error_text)(int result);
-	int (*arch_count)(int *count);    /* since 11.2; NULL: not there */
+	int (*arch_count)(int *count); /* since 11.2; NULL: not there */
 	int (*archs)(int *list);
-	int (*create)(void **program, const char *source, const char *name, int header_count, const char *const *headers,
-		      const char *const *names);
+	int (*create)(void **program, const char *source, const char *name, int header_count,
+		      const char *const *headers, const char *const *names);
 	int (*compile)(void *program, int option_count, const char *const *options);
 	int (*log_size)(void *program, size_t *bytes);
 	int (*log)(void *program, char *out);
@@ -196,7 +215,8 @@ struct nvrtc {
 
 static int answer_fd = 1;
 
-static _Noreturn void answer(json_t *head, const void *log, size_t log_bytes, const void *cubin, size_t cubin_bytes)
+static _Noreturn void answer(json_t *head, const void *log, size_t log_bytes, const void *cubin,
+			     size_t cubin_bytes)
 {
 	struct kw_buf line;
 	bool bad;
@@ -231,10 +251,14 @@ static void *load(const char *path, struct nvrtc *n)
 	*n = (struct nvrtc){ .version = NULL };
 	if (!library)
 		answer_error(dlerror());
-	if (!find(library, "nvrtcVersion", &n->version) || !find(library, "nvrtcGetErrorString", &n->error_text) ||
-	    !find(library, "nvrtcCreateProgram", &n->create) || !find(library, "nvrtcCompileProgram", &n->compile) ||
-	    !find(library, "nvrtcGetProgramLogSize", &n->log_size) || !find(library, "nvrtcGetProgramLog", &n->log) ||
-	    !find(library, "nvrtcGetCUBINSize", &n->cubin_size) || !find(library, "nvrtcGetCUBIN", &n->cubin))
+	if (!find(library, "nvrtcVersion", &n->version) ||
+	    !find(library, "nvrtcGetErrorString", &n->error_text) ||
+	    !find(library, "nvrtcCreateProgram", &n->create) ||
+	    !find(library, "nvrtcCompileProgram", &n->compile) ||
+	    !find(library, "nvrtcGetProgramLogSize", &n->log_size) ||
+	    !find(library, "nvrtcGetProgramLog", &n->log) ||
+	    !find(library, "nvrtcGetCUBINSize", &n->cubin_size) ||
+	    !find(library, "nvrtcGetCUBIN", &n->cubin))
 		answer_error("it is no NVRTC of CUDA 11.1 or later");
 	find(library, "nvrtcGetNumSupportedArchs", &n->arch_count);
 	find(library, "nvrtcGetSupportedArchs", &n->archs);
@@ -248,17 +272,18 @@ static _Noreturn void answer_probe(void *library, const struct nvrtc *n)
 	int major = 0, minor = 0, count = 0, archs[KW_CUDA_ARCHS] = { 0 };
 
 	n->version(&major, &minor);
-	if (n->arch_count && n->archs && n->arch_count(&count) == 0 && count > 0 && count <= KW_CUDA_ARCHS &&
-	    n->archs(archs) == 0)
+	if (n->arch_count && n->archs && n->arch_count(&count) == 0 && count > 0 &&
+	    count <= KW_CUDA_ARCHS && n->archs(archs) == 0)
 		for (int i = 0; i < count; i++)
 			json_array_append_new(list, json_integer(archs[i]));
 	dlinfo(library, RTLD_DI_LINKMAP, &map);
 	answer(json_pack("{s:i,s:i,s:o,s:s}", "major", major, "minor", minor, "archs", list, "path",
-			 map && map->l_name ? map->l_name : ""), "", 0, "", 0);
+			 map && map->l_name ? map->l_name : ""),
+	       "", 0, "", 0);
 }
 
-/* NVRTC opens its second library by its bare name when it compiles; then the loader's own files cannot be read any more. Loaded
- * now, it is found by its name. Not there: NVRTC says so. */
+/* NVRTC opens its second library by its bare name when it compiles; then the loader's own files
+ * cannot be read any more. Loaded now, it is found by its name. Not there: NVRTC says so. */
 static void load_builtins(void *library, const struct nvrtc *n)
 {
 	struct link_map *map = NULL;
@@ -267,9 +292,11 @@ static void load_builtins(void *library, const struct nvrtc *n)
 	int major = 0, minor = 0;
 
 	n->version(&major, &minor);
-	if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map || !(slash = strrchr(map->l_name, '/')))
+	if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map ||
+	    !(slash = strrchr(map->l_name, '/')))
 		return;
-	snprintf(path, sizeof(path), "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - map->l_name), map->l_name, major, minor);
+	snprintf(path, sizeof(path), "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - map->l_name),
+		 map->l_name, major, minor);
 	dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 }
 
@@ -298,21 +325,24 @@ static void lock_down(const json_t *question, char *layers, size_t layers_bytes)
 static _Noreturn void compile(const json_t *question, const struct nvrtc *n)
 {
 	const char *options[MAX_OPTIONS], *names[MAX_HEADERS], *texts[MAX_HEADERS], *name, *source;
-	size_t option_count = strings(json_object_get(question, "options"), options, MAX_OPTIONS), log_bytes = 0, bytes = 0;
+	size_t option_count = strings(json_object_get(question, "options"), options, MAX_OPTIONS),
+	       log_bytes = 0, bytes = 0;
 	int header_count = 0, result;
 	char layers[160], *log, *cubin;
 	void *program = NULL;
 	json_t *one;
 
 	lock_down(question, layers, sizeof(layers));
-	json_object_foreach(json_object_get(question, "headers"), name, one) {
+	json_object_foreach(json_object_get(question, "headers"), name, one)
+	{
 		if (header_count == MAX_HEADERS)
 			break;
 		names[header_count] = name;
 		texts[header_count++] = json_string_value(one);
 	}
 	source = json_string_value(json_object_get(question, "source"));
-	result = n->create(&program, source ? source : "", KW_CUDA_FILE, header_count, texts, names);
+	result =
+		n->create(&program, source ? source : "", KW_CUDA_FILE, header_count, texts, names);
 	if (result == 0)
 		result = n->compile(program, (int)option_count, options);
 	if (!program || n->log_size(program, &log_bytes) != 0)
@@ -328,8 +358,10 @@ static _Noreturn void compile(const json_t *question, const struct nvrtc *n)
 	if (bytes)
 		n->cubin(program, cubin);
 	log_bytes = strlen(log);
-	answer(json_pack("{s:i,s:s,s:I,s:I,s:s}", "result", result, "what", n->error_text(result), "log",
-			 (json_int_t)log_bytes, "cubin", (json_int_t)bytes, "layers", layers), log, log_bytes, cubin, bytes);
+	answer(json_pack("{s:i,s:s,s:I,s:I,s:s}", "result", result, "what", n->error_text(result),
+			 "log", (json_int_t)log_bytes, "cubin", (json_int_t)bytes, "layers",
+			 layers),
+	       log, log_bytes, cubin, bytes);
 }
 
 static _Noreturn void nvrtc_main(void)
@@ -348,7 +380,8 @@ static _Noreturn void nvrtc_main(void)
 	kw_buf_init(&text, MAX_QUESTION);
 	while ((got = read(0, part, sizeof(part))) > 0)
 		kw_buf_add(&text, part, (size_t)got);
-	if (text.full || kw_json_parse("question", text.ptr ? text.ptr : "", text.len, &question, NULL) != KW_OK)
+	if (text.full ||
+	    kw_json_parse("question", text.ptr ? text.ptr : "", text.len, &question, NULL) != KW_OK)
 		answer_error("the question cannot be read");
 	library = load(kw_json_get_str(question, "library", ""), &n);
 	if (!json_object_get(question, "source"))

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 5, 6))) static bool found(struct kw_source_fault *out, enum kw_subclass cls, int line,
-							int column, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static bool
+found(struct kw_source_fault *out, enum kw_subclass cls, int line, int column, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -21,7 +21,8 @@ __attribute__((format(printf, 5, 6))) static bool found(struct kw_source_fault *
 
 bool kw_source_flag_allowed(const char *const *allowed, size_t count, const char *flag)
 {
-	static const char value[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,=";
+	static const char value[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,=";
 
 	for (size_t i = 0; i < count; i++) {
 		size_t n = strlen(allowed[i]);
@@ -29,7 +30,8 @@ bool kw_source_flag_allowed(const char *const *allowed, size_t count, const char
 		if (allowed[i][n - 1] != '=') {
 			if (strcmp(flag, allowed[i]) == 0)
 				return true;
-		} else if (strncmp(flag, allowed[i], n) == 0 && flag[n] && strspn(flag + n, value) == strlen(flag + n)) {
+		} else if (strncmp(flag, allowed[i], n) == 0 && flag[n] &&
+			   strspn(flag + n, value) == strlen(flag + n)) {
 			return true;
 		}
 	}
@@ -83,7 +85,8 @@ bool kw_source_includes(const struct kw_candidate *c, struct kw_source_fault *ou
 			continue;
 		n = (int)strcspn(q + 1, "\">\n");
 		return found(out, KW_S_INCLUDE, line, (int)(q - p) + 1,
-			     "#include of '%.*s': a candidate includes system headers by name only, no files",
+			     "#include of '%.*s': a candidate includes system headers by name "
+			     "only, no files",
 			     n > 150 ? 150 : n, q + 1);
 	}
 	return true;
@@ -142,8 +145,8 @@ static bool skip(struct scanner *s)
 	}
 	if (quote != '"' && quote != '\'')
 		return false;
-	if (quote == '\'' && isxdigit((unsigned char)s->p[1]) && s->p[2] != '\'' && s->line_start < s->p &&
-	    isxdigit((unsigned char)s->p[-1]))
+	if (quote == '\'' && isxdigit((unsigned char)s->p[1]) && s->p[2] != '\'' &&
+	    s->line_start < s->p && isxdigit((unsigned char)s->p[-1]))
 		return false; /* 1'000'000 */
 	step(s);
 	if (quote == '"' && s->p - 2 >= s->line_start && s->p[-2] == 'R') {
@@ -186,11 +189,13 @@ bool kw_source_host_code(const struct kw_candidate *c, struct kw_source_fault *o
 			continue;
 		if (strncmp(s.p, "<<<", 3) == 0)
 			return found(out, KW_S_SYNTAX, s.line, column,
-				     "'<<<': a candidate has no host code; its kernels are launched by plan lines, "
+				     "'<<<': a candidate has no host code; its kernels are "
+				     "launched by plan lines, "
 				     "like `//@ kernel NAME grid=(...) block=(...) args=(...)`");
 		if (is_main(&s))
 			return found(out, KW_S_SYNTAX, s.line, column,
-				     "'main': a candidate has no host code; only its kernels are called, as the plan lines say");
+				     "'main': a candidate has no host code; only its kernels are "
+				     "called, as the plan lines say");
 		step(&s);
 	}
 	return true;

@@ -1,5 +1,6 @@
-/* source.h - what a backend looks for in a candidate's own text before a compiler reads it: flags that are not on its
- * list, includes of files, host code. The compiler's box is what keeps files safe; these are the clear messages.
+/* source.h - what a backend looks for in a candidate's own text before a compiler reads it: flags
+ * that are not on its list, includes of files, host code. The compiler's box is what keeps files
+ * safe; these are the clear messages.
  *
  *     struct kw_source_fault f;
  *     if (!kw_source_includes(c, &f))
@@ -17,7 +18,8 @@ struct kw_source_fault {
 	int line, column;
 	char message[300];
 };
-/* The candidate's `flags` lines. Allowed names that end in '=' take a value of letters, digits and "-_.,=". */
+/* The candidate's `flags` lines. Allowed names that end in '=' take a value of letters, digits and
+ * "-_.,=". */
 bool kw_source_flags(const struct kw_candidate *c, const char *const *allowed, size_t count,
 		     struct kw_source_fault *out);
 bool kw_source_flag_allowed(const char *const *allowed, size_t count, const char *flag);

@@ -1,4 +1,6 @@
 /* kwright eval TASK FILE */
+#include "cmd/eval.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +8,7 @@
 
 struct own {
 	struct kw_texts inputs;
-	const char *backend, *case_name, *effort;
+	const char *backend, *case_name, *effort, *device;
 	bool large;
 	int trials, threads;
 	uint64_t seed;
@@ -22,13 +24,15 @@ static const struct kw_option options[] = {
 	{ "timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "limit of one call (10s)" },
 	{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "threads of the candidate (all cores)" },
 	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language; else by the file's ending" },
+	{ "device", KW_OPT_TEXT, offsetof(struct own, device), "NAME",
+	  "a hardware sheet (h200, a100, ...): builds for it and checks what it can launch, runs nothing" },
 	{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
 	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
 };
 static const struct kw_syntax syntax = {
 	"eval", "TASK FILE", 2, 2,
 	"Builds a candidate, judges it on every case of the task, and times it against the baselines.\n"
-	"Exit code 0: it is right. 1: it is not.",
+	"Exit code 0: it is right (with --device: it builds, and the device could launch it). 1: it is not.",
 	"kwright eval softmax my_softmax.c --json", options, sizeof(options) / sizeof(options[0])
 };
 
@@ -70,6 +74,10 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	status = read_effort(own.effort, &o.effort, err);
 	if (status != KW_OK)
 		return status;
+	if (own.device && !kw_device_find(own.device))
+		return kw_eval_build(cmd, &(struct kw_op_build_opts){ .task = cmd->args[0], .file = cmd->args[1],
+				     .backend = own.backend, .case_name = own.case_name, .inputs = own.inputs.text,
+				     .input_count = own.inputs.count, .device = own.device, .large = own.large }, err);
 	o.task = cmd->args[0];
 	o.file = cmd->args[1];
 	o.inputs = own.inputs.text;

@@ -87,7 +87,8 @@ static enum kw_status add_candidate(struct work *w, const struct stage *s, struc
 	b = &w->builds[w->build_count++];
 	b->key = key;
 	jobs[(*n)++] = (struct job){ .backend = kw_backend_find(w->c->backend), .candidate = w->c, .plan = &s->plan,
-				     .o = { .compiler = w->o.compiler, .arch = w->j->dev->hardware.arch }, .result = &b->result, .done = &b->done };
+				     .o = { .compiler = w->o.compiler, .arch = w->j->dev->hardware.arch },
+				     .result = &b->result, .done = &b->done };
 	return KW_OK;
 }
 

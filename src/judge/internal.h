@@ -11,6 +11,7 @@
 #include "judge/compare.h"
 #include "judge/inputs.h"
 #include "judge/judge.h"
+#include "judge/layout.h"
 
 #define KW_MAX_TENSORS 48
 #define KW_MEMORY_SHARE 0.5               /* of the available memory that one case may take */
@@ -93,10 +94,6 @@ struct stage {
 	struct kw_case_result *result;
 	int64_t fixed_ns;                 /* cost of an empty batch */
 };
-
-/* layout.c: the views and buffer sizes of a case. */
-enum kw_status kw_layout_views(const struct kw_task *t, const struct kw_case *c, const struct kw_bound *b,
-			       struct kw_view *views, struct kw_buffer_spec *specs, struct kw_error *err);
 
 /* builds.c: the candidate for each distinct set of defines, and the baselines of the perf cases, side by side. */
 enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);

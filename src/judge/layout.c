@@ -1,3 +1,5 @@
+#include "judge/layout.h"
+
 #include "judge/internal.h"
 
 /* Columns of the buffer behind a sliced view: odd on purpose, so that rows fall out of alignment. */

@@ -12,6 +12,8 @@
 #ifndef KW_OPS_OPS_H
 #define KW_OPS_OPS_H
 
+#include "backend/backend.h"
+#include "core/launch.h"
 #include "core/task.h"
 #include "expr/expr.h"
 #include "report/report.h"
@@ -73,6 +75,52 @@ struct kw_op_eval {
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o, struct kw_op_eval *out,
 			  struct kw_error *err);
 void kw_op_eval_release(struct kw_op_eval *r);
+
+/* --- build (build.c): for a device that is not here --- */
+struct kw_op_build_opts {
+	const char *task, *file, *backend, *case_name;
+	const char *const *inputs;        /* of the one-line form */
+	size_t input_count;
+	const char *device;               /* a hardware sheet: "h200" */
+	bool large;
+};
+struct kw_op_launch {
+	const struct kw_bound_kernel *kernel;
+	struct kw_kernel_facts facts;
+	int64_t cluster[3];               /* as it really runs */
+	struct kw_occupancy occupancy;
+};
+struct kw_op_build_case {
+	const char *label;
+	bool perf;
+	enum kw_verdict_class cls;        /* OK, NOT_APPLICABLE or LAUNCH_ERROR */
+	enum kw_subclass subclass;
+	const char *why;                  /* NULL when OK */
+	int build;                        /* index; -1 where it does not apply */
+	struct kw_op_launch *launches;    /* in the plan's order */
+	size_t launch_count;
+};
+struct kw_op_build_one {
+	const char *defines;              /* "THREADS=256 VEC=8" */
+	struct kw_build_result result;
+};
+struct kw_op_build {
+	struct kw_arena arena;
+	struct kw_hardware device;
+	struct kw_candidate candidate;
+	const char *task_name;
+	enum kw_verdict_class cls;        /* of the first case or build that is not fine; OK: built, not run */
+	enum kw_subclass subclass;
+	const char *summary, *evidence;   /* evidence: "" or a compiler's lines */
+	struct kw_op_build_one *builds;
+	size_t build_count;
+	struct kw_op_build_case *cases;
+	size_t case_count;
+};
+/* Builds a candidate for every case and checks each launch against the sheet. Nothing runs and nothing is stored. */
+enum kw_status kw_op_build(const struct kw_op_build_opts *o, struct kw_op_build *out, struct kw_error *err);
+void kw_op_build_release(struct kw_op_build *b);
+json_t *kw_op_build_json(const struct kw_op_build *b); /* NULL: out of memory */
 
 /* --- tune, optimize, resume (tune.c, optimize.c) --- */
 struct kw_op_search_opts {

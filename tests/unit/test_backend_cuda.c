@@ -9,19 +9,20 @@
 
 #include <sys/stat.h>
 
-static const char task_text[] = "name: t\n"
-				"dims: { rows: { min: 0, max: 1048576 }, cols: { min: 1, max: 131072 } }\n"
-				"inputs: { x: { dtype: f16, shape: [rows, cols] } }\n"
-				"params: { eps: 0.5 }\n"
-				"outputs: { y: { dtype: f16, shape: [rows, cols] } }\n"
-				"reference: { expr: y = x }\n"
-				"perf: [ { rows: 128, cols: 1024 } ]\n";
+static const char task_text[] =
+	"name: t\n"
+	"dims: { rows: { min: 0, max: 1048576 }, cols: { min: 1, max: 131072 } }\n"
+	"inputs: { x: { dtype: f16, shape: [rows, cols] } }\n"
+	"params: { eps: 0.5 }\n"
+	"outputs: { y: { dtype: f16, shape: [rows, cols] } }\n"
+	"reference: { expr: y = x }\n"
+	"perf: [ { rows: 128, cols: 1024 } ]\n";
 static struct kw_task task;
 static struct kw_arena arena;
 
 /* A candidate bound to the one case and built; compiler, arch and the rest by o. */
-static enum kw_status build_with(const char *text, const struct kw_build_opts *o, struct kw_build_result *r,
-				 struct kw_error *err)
+static enum kw_status build_with(const char *text, const struct kw_build_opts *o,
+				 struct kw_build_result *r, struct kw_error *err)
 {
 	struct kw_view views[2] = { { KW_F16, { 2, { 128, 1024 } }, { 1024, 1 }, (void *)4096 },
 				    { KW_F16, { 2, { 128, 1024 } }, { 1024, 1 }, (void *)4096 } };
@@ -37,7 +38,8 @@ static enum kw_status build_with(const char *text, const struct kw_build_opts *o
 	kw_hardware_env(&h, vars, &facts);
 	s = kw_candidate_from_text(&c, "mine.cu", NULL, text, strlen(text), &task, &arena, err);
 	if (s == KW_OK)
-		s = kw_plan_bind(&c.plan, &task, &task.cases[0], views, NULL, &facts, &arena, &bound, err);
+		s = kw_plan_bind(&c.plan, &task, &task.cases[0], views, NULL, &facts, &arena,
+				 &bound, err);
 	return s == KW_OK ? kw_build(kw_backend_find("cuda"), &c, &bound, o, r, err) : s;
 }
 
@@ -94,7 +96,8 @@ static void test_build(void)
 	struct kw_error err;
 	const json_t *globals;
 
-	if (!is_int(build(softmax, &r), KW_OK, "builds") || !is_int(r.cls, KW_V_OK, "the object is good"))
+	if (!is_int(build(softmax, &r), KW_OK, "builds") ||
+	    !is_int(r.cls, KW_V_OK, "the object is good"))
 		return;
 	is_str(r.artefact.kind, "cubin", "its kind");
 	ok(strncmp(r.artefact.toolchain, "NVRTC ", 6) == 0, "made by %s", r.artefact.toolchain);
@@ -114,11 +117,14 @@ static void test_build(void)
 
 	is_int(build(softmax, &again), KW_OK, "builds again");
 	ok(again.artefact.cached && strcmp(again.artefact.kind, "cubin") == 0, "from the cache");
-	ok(json_equal(r.artefact.facts, again.artefact.facts) && again.artefact.code_bytes == r.artefact.code_bytes &&
-		   memcmp(again.artefact.code, r.artefact.code, r.artefact.code_bytes) == 0, "the same");
+	ok(json_equal(r.artefact.facts, again.artefact.facts) &&
+		   again.artefact.code_bytes == r.artefact.code_bytes &&
+		   memcmp(again.artefact.code, r.artefact.code, r.artefact.code_bytes) == 0,
+	   "the same");
 	o.arch = "sm_80";
 	is_int(build_with(softmax, &o, &other, &err), KW_OK, "for another device");
-	ok(other.cls == KW_V_OK && !other.artefact.cached && strcmp(other.artefact.key, r.artefact.key) != 0,
+	ok(other.cls == KW_V_OK && !other.artefact.cached &&
+		   strcmp(other.artefact.key, r.artefact.key) != 0,
 	   "it is another object");
 	is_str(kw_json_get_str(other.artefact.facts, "arch", ""), "sm_80", "for its architecture");
 	kw_build_result_release(&r);
@@ -126,7 +132,8 @@ static void test_build(void)
 	kw_build_result_release(&other);
 }
 
-/* Static shared memory is the same number on every architecture, although objects hold it differently. */
+/* Static shared memory is the same number on every architecture, although objects hold it
+ * differently. */
 static void test_architectures(void)
 {
 	static const char text[] = "//@ kernel f grid=(rows) block=(128) args=(x, y)\n"
@@ -137,7 +144,8 @@ static void test_architectures(void)
 				   "\t__syncthreads();\n"
 				   "\ty[threadIdx.x] = s[127 - threadIdx.x];\n"
 				   "}\n";
-	static const char *const archs[] = { "sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a" };
+	static const char *const archs[] = { "sm_75",  "sm_80",	  "sm_89",
+					     "sm_90a", "sm_100a", "sm_120a" };
 	struct kw_cuda_toolkit kit;
 	struct kw_error err;
 
@@ -160,46 +168,56 @@ static void test_architectures(void)
 		}
 		is_int(build_with(text, &o, &r, &err), KW_OK, "%s: %s", archs[i], err.text);
 		ok(kw_kernel_facts_get(r.artefact.facts, "f", &f) && f.static_smem_bytes == 400 &&
-			   strncmp(f.symbol, "_Z1f", 4) == 0 && f.param_count == 2, "%s: a C++ kernel by its plain name",
-		   archs[i]);
-		ok(kw_cubin_open(&c, r.artefact.code, r.artefact.code_bytes) && c.sm == sm, "%s: the object says %d", archs[i],
-		   c.sm);
+			   strncmp(f.symbol, "_Z1f", 4) == 0 && f.param_count == 2,
+		   "%s: a C++ kernel by its plain name", archs[i]);
+		ok(kw_cubin_open(&c, r.artefact.code, r.artefact.code_bytes) && c.sm == sm,
+		   "%s: the object says %d", archs[i], c.sm);
 		kw_build_result_release(&r);
 	}
 	{
 		struct kw_build_opts o = { .arch = "sm_30" };
 		struct kw_build_result r;
 
-		is_int(build_with(text, &o, &r, &err), KW_ERR_ENV, "a device too old for this compiler");
+		is_int(build_with(text, &o, &r, &err), KW_ERR_ENV,
+		       "a device too old for this compiler");
 		ok(strstr(err.text, "does not build for sm_30"), "%s", err.text);
 		o.arch = "gfx942";
-		is_int(build_with(text, &o, &r, &err), KW_ERR_ENV, "a device of another vendor");
+		is_int(build_with(text, &o, &r, &err), KW_ERR_USAGE, "a device of another vendor");
 		o.arch = NULL;
-		is_int(build_with(text, &o, &r, &err), KW_ERR_ENV, "no device");
+		is_int(build_with(text, &o, &r, &err), KW_ERR_USAGE, "no device");
 	}
 }
 
-#define WGMMA                                                                                                      \
-	"//@ kernel gemm grid=(cdiv(rows, 64)) block=(128) smem=16384 args=(map, y)\n"                             \
-	"//@ tensormap map x box=(64, 64) swizzle=128\n"                                                           \
-	"extern \"C\" __global__ void __launch_bounds__(128) gemm(const __grid_constant__ kw_tensormap map, __half *y)\n" \
-	"{\n"                                                                                                      \
-	"\textern __shared__ __align__(1024) unsigned char tile[];\n"                                              \
-	"\t__shared__ unsigned long long bar;\n"                                                                   \
-	"\tunsigned s = (unsigned)__cvta_generic_to_shared(tile), b = (unsigned)__cvta_generic_to_shared(&bar);\n" \
-	"\tunsigned long long d = ((unsigned long long)(s & 0x3ffff) >> 4) | (1ull << 16) | (64ull << 32) | (1ull << 62);\n" \
-	"\tfloat acc[4] = { 0, 0, 0, 0 };\n"                                                                       \
-	"\tif (threadIdx.x == 0) {\n"                                                                              \
-	"\t\tasm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" ::\"r\"(b));\n"                                    \
-	"\t\tasm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], \"\n" \
-	"\t\t\t     \"[%4];\" ::\"r\"(s), \"l\"(&map), \"r\"(0), \"r\"(0), \"r\"(b) : \"memory\");\n"               \
-	"\t}\n"                                                                                                    \
-	"\t__syncthreads();\n"                                                                                     \
-	"\tasm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"                                          \
-	"\tasm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;\"\n" \
-	"\t\t     : \"+f\"(acc[0]), \"+f\"(acc[1]), \"+f\"(acc[2]), \"+f\"(acc[3]) : \"l\"(d), \"l\"(d));\n"       \
-	"\tasm volatile(\"wgmma.commit_group.sync.aligned;\\n wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n" \
-	"\ty[threadIdx.x] = __float2half(acc[0] + acc[1] + acc[2] + acc[3]);\n"                                    \
+#define WGMMA                                                                                      \
+	"//@ kernel gemm grid=(cdiv(rows, 64)) block=(128) smem=16384 args=(map, y)\n"             \
+	"//@ tensormap map x box=(64, 64) swizzle=128\n"                                           \
+	"extern \"C\" __global__ void __launch_bounds__(128) gemm(const __grid_constant__ "        \
+	"kw_tensormap map, __half *y)\n"                                                           \
+	"{\n"                                                                                      \
+	"\textern __shared__ __align__(1024) unsigned char tile[];\n"                              \
+	"\t__shared__ unsigned long long bar;\n"                                                   \
+	"\tunsigned s = (unsigned)__cvta_generic_to_shared(tile), b = "                            \
+	"(unsigned)__cvta_generic_to_shared(&bar);\n"                                              \
+	"\tunsigned long long d = ((unsigned long long)(s & 0x3ffff) >> 4) | (1ull << 16) | "      \
+	"(64ull << 32) | (1ull << 62);\n"                                                          \
+	"\tfloat acc[4] = { 0, 0, 0, 0 };\n"                                                       \
+	"\tif (threadIdx.x == 0) {\n"                                                              \
+	"\t\tasm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" ::\"r\"(b));\n"                    \
+	"\t\tasm "                                                                                 \
+	"volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "  \
+	"[%0], [%1, {%2, %3}], \"\n"                                                               \
+	"\t\t\t     \"[%4];\" ::\"r\"(s), \"l\"(&map), \"r\"(0), \"r\"(0), \"r\"(b) : "            \
+	"\"memory\");\n"                                                                           \
+	"\t}\n"                                                                                    \
+	"\t__syncthreads();\n"                                                                     \
+	"\tasm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"                          \
+	"\tasm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, "    \
+	"%4, %5, 1, 1, 1, 0, 0;\"\n"                                                               \
+	"\t\t     : \"+f\"(acc[0]), \"+f\"(acc[1]), \"+f\"(acc[2]), \"+f\"(acc[3]) : \"l\"(d), "   \
+	"\"l\"(d));\n"                                                                             \
+	"\tasm volatile(\"wgmma.commit_group.sync.aligned;\\n wgmma.wait_group.sync.aligned 0;\" " \
+	"::: \"memory\");\n"                                                                       \
+	"\ty[threadIdx.x] = __float2half(acc[0] + acc[1] + acc[2] + acc[3]);\n"                    \
 	"}\n"
 
 static void test_hopper(void)
@@ -210,20 +228,23 @@ static void test_hopper(void)
 	struct kw_error err;
 
 	is_int(build(WGMMA, &r), KW_OK, "TMA and wgmma for sm_90a");
-	ok(r.cls == KW_V_OK && kw_kernel_facts_get(r.artefact.facts, "gemm", &f) && f.param_count == 2 && f.param_bytes >= 136,
+	ok(r.cls == KW_V_OK && kw_kernel_facts_get(r.artefact.facts, "gemm", &f) &&
+		   f.param_count == 2 && f.param_bytes >= 136,
 	   "a tensor map by value");
 	kw_build_result_release(&r);
 	is_int(build_with(WGMMA, &o, &r, &err), KW_OK, "for plain sm_90");
 	ok(r.cls == KW_V_BUILD_ERROR && r.subclass == KW_S_BUILD_ARCHITECTURE, "it is refused");
-	ok(r.artefact.diagnostic_count && strstr(r.artefact.diagnostics[0].message, "'wgmma.fence' not supported on") &&
-		   r.artefact.diagnostics[0].line == 16, "with the instruction and its line %d",
+	ok(r.artefact.diagnostic_count &&
+		   strstr(r.artefact.diagnostics[0].message, "'wgmma.fence' not supported on") &&
+		   r.artefact.diagnostics[0].line == 16,
+	   "with the instruction and its line %d",
 	   r.artefact.diagnostic_count ? r.artefact.diagnostics[0].line : -1);
 	kw_build_result_release(&r);
 }
 
 /* ---- what is refused ---- */
 
-#define HEAD "//@ kernel k grid=(rows) block=(128) args=(x, y)\n"
+#define HEAD	  "//@ kernel k grid=(rows) block=(128) args=(x, y)\n"
 #define SIGNATURE "extern \"C\" __global__ void k(const __half *x, __half *y)\n"
 
 static void test_messages(void)
@@ -234,63 +255,97 @@ static void test_messages(void)
 		enum kw_subclass subclass;
 		int line;
 	} cases[] = {
-		{ "syntax", HEAD SIGNATURE "{\n\ty[0] = x[0]\n}\n", "expected a \";\"", KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
-		{ "undefined", HEAD SIGNATURE "{\n\ty[0] = nothing;\n}\n", "\"nothing\" is undefined", KW_V_BUILD_ERROR,
-		  KW_S_UNDEFINED, 4 },
-		{ "type", HEAD SIGNATURE "{\n\tint *p = x;\n\ty[0] = *p;\n}\n", "cannot be used to initialize", KW_V_BUILD_ERROR,
-		  KW_S_TYPE, 4 },
-		{ "a function that is not there", HEAD "extern \"C\" __device__ float other(float);\n" SIGNATURE
-		  "{\n\ty[0] = other(1);\n}\n", "'other'", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 2 },
-		{ "include", HEAD "#include <nowhere.h>\n" SIGNATURE "{\n}\n", "nowhere.h", KW_V_BUILD_ERROR, KW_S_INCLUDE, 2 },
-		{ "include a file", HEAD "#include \"/etc/passwd\"\n" SIGNATURE "{\n}\n", "no files", KW_V_BUILD_ERROR,
-		  KW_S_INCLUDE, 2 },
-		{ "include a file by a macro", HEAD "#define FILE_ \"/etc/passwd\"\n#include FILE_\n" SIGNATURE "{\n}\n",
+		{ "syntax", HEAD SIGNATURE "{\n\ty[0] = x[0]\n}\n", "expected a \";\"",
+		  KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
+		{ "undefined", HEAD SIGNATURE "{\n\ty[0] = nothing;\n}\n",
+		  "\"nothing\" is undefined", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 4 },
+		{ "type", HEAD SIGNATURE "{\n\tint *p = x;\n\ty[0] = *p;\n}\n",
+		  "cannot be used to initialize", KW_V_BUILD_ERROR, KW_S_TYPE, 4 },
+		{ "a function that is not there",
+		  HEAD "extern \"C\" __device__ float other(float);\n" SIGNATURE
+		       "{\n\ty[0] = other(1);\n}\n",
+		  "'other'", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 2 },
+		{ "include", HEAD "#include <nowhere.h>\n" SIGNATURE "{\n}\n", "nowhere.h",
+		  KW_V_BUILD_ERROR, KW_S_INCLUDE, 2 },
+		{ "include a file", HEAD "#include \"/etc/passwd\"\n" SIGNATURE "{\n}\n",
+		  "no files", KW_V_BUILD_ERROR, KW_S_INCLUDE, 2 },
+		{ "include a file by a macro",
+		  HEAD "#define FILE_ \"/etc/passwd\"\n#include FILE_\n" SIGNATURE "{\n}\n",
 		  "cannot open source file \"/etc/passwd\"", KW_V_BUILD_ERROR, KW_S_INCLUDE, 3 },
-		{ "include this program", HEAD "#define FILE_ \"/proc/self/environ\"\n#include FILE_\n" SIGNATURE "{\n}\n",
+		{ "include this program",
+		  HEAD "#define FILE_ \"/proc/self/environ\"\n#include FILE_\n" SIGNATURE "{\n}\n",
 		  "cannot open source file", KW_V_BUILD_ERROR, KW_S_INCLUDE, 3 },
-		{ "ask whether a file is there", HEAD "#if __has_include(\"/etc/passwd\")\n#error it can be read\n#else\n#error it "
-		  "cannot\n#endif\n" SIGNATURE "{\n}\n", "it cannot", KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
-		{ "endless templates", HEAD "template <int N> struct A { static __device__ int f() { return A<N + 1>::f(); } };\n"
-		  SIGNATURE "{\n\ty[0] = A<0>::f();\n}\n", "excessive recursion", KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 2 },
-		{ "shared memory", HEAD SIGNATURE "{\n\t__shared__ float s[100000];\n\ts[threadIdx.x] = x[0];\n\t__syncthreads();\n"
-		  "\ty[0] = s[y[1] > x[1]];\n}\n", "declares 400000 bytes of shared memory", KW_V_BUILD_ERROR,
-		  KW_S_BUILD_RESOURCES, 1 },
-		{ "constant memory", HEAD "__constant__ float c[20000];\n" SIGNATURE "{\n\ty[0] = c[threadIdx.x];\n}\n", "constant",
-		  KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0 },
-		{ "assembly", HEAD SIGNATURE "{\n\tasm(\"nosuch.thing %%r1;\");\n}\n", "", KW_V_BUILD_ERROR, KW_S_SYNTAX, 4 },
-		{ "a launch", HEAD SIGNATURE "{\n}\nvoid f(const __half *x, __half *y)\n{\n\tk<<<1, 1>>>(x, y);\n}\n",
+		{ "ask whether a file is there",
+		  HEAD
+		  "#if __has_include(\"/etc/passwd\")\n#error it can be read\n#else\n#error it "
+		  "cannot\n#endif\n" SIGNATURE "{\n}\n",
+		  "it cannot", KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
+		{ "endless templates",
+		  HEAD "template <int N> struct A { static __device__ int f() { return A<N + "
+		       "1>::f(); } };\n" SIGNATURE "{\n\ty[0] = A<0>::f();\n}\n",
+		  "excessive recursion", KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 2 },
+		{ "shared memory",
+		  HEAD SIGNATURE
+		  "{\n\t__shared__ float s[100000];\n\ts[threadIdx.x] = x[0];\n\t__syncthreads();\n"
+		  "\ty[0] = s[y[1] > x[1]];\n}\n",
+		  "declares 400000 bytes of shared memory", KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES,
+		  1 },
+		{ "constant memory",
+		  HEAD "__constant__ float c[20000];\n" SIGNATURE
+		       "{\n\ty[0] = c[threadIdx.x];\n}\n",
+		  "constant", KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0 },
+		{ "assembly", HEAD SIGNATURE "{\n\tasm(\"nosuch.thing %%r1;\");\n}\n", "",
+		  KW_V_BUILD_ERROR, KW_S_SYNTAX, 4 },
+		{ "a launch",
+		  HEAD SIGNATURE
+		  "{\n}\nvoid f(const __half *x, __half *y)\n{\n\tk<<<1, 1>>>(x, y);\n}\n",
 		  "no host code", KW_V_BUILD_ERROR, KW_S_SYNTAX, 7 },
-		{ "main", HEAD SIGNATURE "{\n}\nint main(void)\n{\n}\n", "no host code", KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
-		{ "a host function", HEAD SIGNATURE "{\n}\n__host__ void f()\n{\n}\n", "__host__", KW_V_BUILD_ERROR, KW_S_SYNTAX,
-		  5 },
-		{ "printf", HEAD "#include <stdio.h>\n" SIGNATURE "{\n\tprintf(\"%d\", threadIdx.x);\n}\n", "printf: a judged kernel",
-		  KW_V_BUILD_ERROR, KW_S_UNDEFINED, 5 },
-		{ "malloc", HEAD SIGNATURE "{\n\t*(void **)y = malloc(64);\n}\n", "malloc or new", KW_V_BUILD_ERROR, KW_S_UNDEFINED,
-		  4 },
-		{ "another name", "//@ kernel kk grid=(1) block=(1) args=(x, y)\n" SIGNATURE "{\n}\n", "no kernel 'kk' is in the "
-		  "object; there is: k", KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
-		{ "an overloaded name", HEAD "__global__ void k(const __half *x, __half *y)\n{\n}\n"
-		  "__global__ void k(const __half *x, __half *y, int n)\n{\n}\n", "several kernels 'k'", KW_V_LAUNCH_ERROR,
-		  KW_S_ENTRY, 1 },
-		{ "too few arguments", "//@ kernel k grid=(1) block=(1) args=(x)\n" SIGNATURE "{\n}\n", "kernel 'k' has 2 parameters "
-		  "and the plan passes 1", KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
-		{ "a narrower parameter", "//@ kernel k grid=(1) block=(1) args=(x, y, cols * 2:i64)\n"
+		{ "main", HEAD SIGNATURE "{\n}\nint main(void)\n{\n}\n", "no host code",
+		  KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
+		{ "a host function", HEAD SIGNATURE "{\n}\n__host__ void f()\n{\n}\n", "__host__",
+		  KW_V_BUILD_ERROR, KW_S_SYNTAX, 5 },
+		{ "printf",
+		  HEAD "#include <stdio.h>\n" SIGNATURE "{\n\tprintf(\"%d\", threadIdx.x);\n}\n",
+		  "printf: a judged kernel", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 5 },
+		{ "malloc", HEAD SIGNATURE "{\n\t*(void **)y = malloc(64);\n}\n", "malloc or new",
+		  KW_V_BUILD_ERROR, KW_S_UNDEFINED, 4 },
+		{ "another name",
+		  "//@ kernel kk grid=(1) block=(1) args=(x, y)\n" SIGNATURE "{\n}\n",
+		  "no kernel 'kk' is in the "
+		  "object; there is: k",
+		  KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
+		{ "an overloaded name",
+		  HEAD "__global__ void k(const __half *x, __half *y)\n{\n}\n"
+		       "__global__ void k(const __half *x, __half *y, int n)\n{\n}\n",
+		  "several kernels 'k'", KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
+		{ "too few arguments",
+		  "//@ kernel k grid=(1) block=(1) args=(x)\n" SIGNATURE "{\n}\n",
+		  "kernel 'k' has 2 parameters "
+		  "and the plan passes 1",
+		  KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
+		{ "a narrower parameter",
+		  "//@ kernel k grid=(1) block=(1) args=(x, y, cols * 2:i64)\n"
 		  "extern \"C\" __global__ void k(const __half *x, __half *y, int n)\n{\n}\n",
-		  "parameter 3 of 'k' has 4 bytes and the plan passes 'cols * 2:i64' of 8", KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
-		{ "a wider parameter", "//@ kernel k grid=(1) block=(1) args=(x, y, eps)\n"
+		  "parameter 3 of 'k' has 4 bytes and the plan passes 'cols * 2:i64' of 8",
+		  KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
+		{ "a wider parameter",
+		  "//@ kernel k grid=(1) block=(1) args=(x, y, eps)\n"
 		  "extern \"C\" __global__ void k(const __half *x, __half *y, double e)\n{\n}\n",
-		  "parameter 3 of 'k' has 8 bytes and the plan passes 'eps:f32' of 4", KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
-		{ "a map that is a pointer", "//@ kernel k grid=(1) block=(1) args=(m, y)\n//@ tensormap m x box=(64, 64)\n" SIGNATURE
-		  "{\n}\n", "is to be the tensor map 'm'; declare it `const __grid_constant__ CUtensorMap`", KW_V_BUILD_ERROR,
-		  KW_S_TYPE, 1 },
-		{ "no block", "\n//@ kernel k grid=(1) args=(x, y)\n" SIGNATURE "{\n}\n", "kernel 'k' has no block=(...)",
-		  KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
-		{ "a flag", HEAD "//@ flags -use_fastmath\n" SIGNATURE "{\n}\n", "did you mean '-use_fast_math'?", KW_V_BUILD_ERROR,
-		  KW_S_BUILD_PLAN, 2 },
-		{ "relocatable code", HEAD "//@ flags -rdc=true\n" SIGNATURE "{\n}\n", "'-rdc=true' is not on the list",
-		  KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
-		{ "a folder", HEAD "//@ flags -I/etc\n" SIGNATURE "{\n}\n", "'-I/etc' is not on the list", KW_V_BUILD_ERROR,
-		  KW_S_BUILD_PLAN, 2 },
+		  "parameter 3 of 'k' has 8 bytes and the plan passes 'eps:f32' of 4",
+		  KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
+		{ "a map that is a pointer",
+		  "//@ kernel k grid=(1) block=(1) args=(m, y)\n//@ tensormap m x box=(64, "
+		  "64)\n" SIGNATURE "{\n}\n",
+		  "is to be the tensor map 'm'; declare it `const __grid_constant__ CUtensorMap`",
+		  KW_V_BUILD_ERROR, KW_S_TYPE, 1 },
+		{ "no block", "\n//@ kernel k grid=(1) args=(x, y)\n" SIGNATURE "{\n}\n",
+		  "kernel 'k' has no block=(...)", KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
+		{ "a flag", HEAD "//@ flags -use_fastmath\n" SIGNATURE "{\n}\n",
+		  "did you mean '-use_fast_math'?", KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
+		{ "relocatable code", HEAD "//@ flags -rdc=true\n" SIGNATURE "{\n}\n",
+		  "'-rdc=true' is not on the list", KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
+		{ "a folder", HEAD "//@ flags -I/etc\n" SIGNATURE "{\n}\n",
+		  "'-I/etc' is not on the list", KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -299,15 +354,19 @@ static void test_messages(void)
 		struct kw_build_result r;
 		struct kw_error err;
 
-		is_int(build_with(cases[i].source, &o, &r, &err), KW_OK, "%s: a result %s", cases[i].name, err.text);
+		is_int(build_with(cases[i].source, &o, &r, &err), KW_OK, "%s: a result %s",
+		       cases[i].name, err.text);
 		for (size_t k = 0; k < r.artefact.diagnostic_count && !d; k++)
 			if (r.artefact.diagnostics[k].severity == KW_ERROR)
 				d = &r.artefact.diagnostics[k];
-		ok(r.cls == cases[i].cls && r.subclass == cases[i].subclass, "%s: %s, %s", cases[i].name, kw_verdict_name(r.cls),
-		   kw_subclass_name(r.subclass));
-		ok(d && strstr(d->message, cases[i].message) && d->line == cases[i].line && strcmp(d->file, "mine.cu") == 0,
-		   "%s: %s:%d: %s", cases[i].name, d ? d->file : "", d ? d->line : -1, d ? d->message : "no message");
-		ok(!r.artefact.log || !strstr(r.artefact.log, "root:"), "%s: nobody's file is in it", cases[i].name);
+		ok(r.cls == cases[i].cls && r.subclass == cases[i].subclass, "%s: %s, %s",
+		   cases[i].name, kw_verdict_name(r.cls), kw_subclass_name(r.subclass));
+		ok(d && strstr(d->message, cases[i].message) && d->line == cases[i].line &&
+			   strcmp(d->file, "mine.cu") == 0,
+		   "%s: %s:%d: %s", cases[i].name, d ? d->file : "", d ? d->line : -1,
+		   d ? d->message : "no message");
+		ok(!r.artefact.log || !strstr(r.artefact.log, "root:"),
+		   "%s: nobody's file is in it", cases[i].name);
 		kw_build_result_release(&r);
 	}
 }
@@ -315,36 +374,48 @@ static void test_messages(void)
 /* What NVRTC lacks and kernels include; and text that only looks like host code. */
 static void test_headers(void)
 {
-	static const char *const names[] = { "stdint.h", "cstdint", "stddef.h", "cstddef", "limits.h", "climits", "float.h",
-					     "cfloat", "math.h", "cmath", "string.h", "cstring", "stdlib.h", "cstdlib", "stdio.h",
-					     "cstdio", "assert.h", "cassert", "cuda_runtime.h", "cuda.h", "mma.h", "kw.h" };
+	static const char *const names[] = { "stdint.h", "cstdint", "stddef.h",	      "cstddef",
+					     "limits.h", "climits", "float.h",	      "cfloat",
+					     "math.h",	 "cmath",   "string.h",	      "cstring",
+					     "stdlib.h", "cstdlib", "stdio.h",	      "cstdio",
+					     "assert.h", "cassert", "cuda_runtime.h", "cuda.h",
+					     "mma.h",	 "kw.h" };
 	struct kw_build_result r;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char text[400];
 
-		snprintf(text, sizeof(text), HEAD "#include <%s>\n" SIGNATURE "{\n\ty[0] = x[0];\n}\n", names[i]);
+		snprintf(text, sizeof(text),
+			 HEAD "#include <%s>\n" SIGNATURE "{\n\ty[0] = x[0];\n}\n", names[i]);
 		is_int(build(text, &r), KW_OK, "%s", names[i]);
 		is_int(r.cls, KW_V_OK, "%s is there", names[i]);
 		kw_build_result_release(&r);
 	}
 	is_int(build("//@ kernel k grid=(1) block=(1) args=(m, y)\n//@ tensormap m x box=(64, 64)\n"
-		     "#include <cuda.h>\n#include <limits>\n#include <type_traits>\n#include <cstdint>\n#include <cassert>\n"
+		     "#include <cuda.h>\n#include <limits>\n#include <type_traits>\n#include "
+		     "<cstdint>\n#include <cassert>\n"
 		     "// k<<<1, 1>>>(x); int main()\n/* <<< main( */\n"
-		     "static_assert(std::numeric_limits<int>::max() == INT32_MAX && std::is_same<int, int32_t>::value, \"\");\n"
-		     "extern \"C\" __global__ void k(const __grid_constant__ CUtensorMap m, __half *y)\n"
-		     "{\n\tconst char *s = \"<<<\"; int domain = 1'000'000; std::uint8_t c = '\"';\n\tassert(domain == 1);\n"
-		     "\ty[0] = __float2half(s[0] + domain + c);\n}\n", &r), KW_OK, "a mixture");
+		     "static_assert(std::numeric_limits<int>::max() == INT32_MAX && "
+		     "std::is_same<int, int32_t>::value, \"\");\n"
+		     "extern \"C\" __global__ void k(const __grid_constant__ CUtensorMap m, __half "
+		     "*y)\n"
+		     "{\n\tconst char *s = \"<<<\"; int domain = 1'000'000; std::uint8_t c = "
+		     "'\"';\n\tassert(domain == 1);\n"
+		     "\ty[0] = __float2half(s[0] + domain + c);\n}\n",
+		     &r),
+	       KW_OK, "a mixture");
 	is_int(r.cls, KW_V_OK, "builds");
 	kw_build_result_release(&r);
 }
 
 static void test_timeout(void)
 {
-	static const char text[] = HEAD "template <int N, long M> struct A { static constexpr long v = A<N - 1, 2 * M>::v + A<N - "
-					"1, 2 * M + 1>::v; };\n"
-					"template <long M> struct A<0, M> { static constexpr long v = M; };\n" SIGNATURE
-					"{\n\ty[0] = A<30, 1>::v;\n}\n";
+	static const char text[] = HEAD
+		"template <int N, long M> struct A { static constexpr long v = A<N - 1, 2 * M>::v "
+		"+ A<N - "
+		"1, 2 * M + 1>::v; };\n"
+		"template <long M> struct A<0, M> { static constexpr long v = M; };\n" SIGNATURE
+		"{\n\ty[0] = A<30, 1>::v;\n}\n";
 	struct kw_build_opts o = { .arch = "sm_90a", .timeout_ms = 700 };
 	struct kw_build_result r;
 	struct kw_error err;
@@ -357,18 +428,21 @@ static void test_timeout(void)
 
 static void test_spills(void)
 {
-	static const char text[] = "//@ kernel k grid=(rows) block=(128) args=(x, y)\n//@ flags -maxrregcount=24\n"
-				   "extern \"C\" __global__ void k(const float4 *x, float4 *y)\n{\n\tfloat4 a[16];\n"
-				   "\tfor (int i = 0; i < 16; i++)\n\t\ta[i] = x[threadIdx.x + i * 128];\n\t__syncthreads();\n"
-				   "\tfor (int i = 0; i < 16; i++)\n\t\ty[threadIdx.x + i * 128] = make_float4(a[15 - i].x * a[i].y, "
-				   "a[i].z, a[i].w, a[(i + 3) % 16].x);\n}\n";
+	static const char text[] =
+		"//@ kernel k grid=(rows) block=(128) args=(x, y)\n//@ flags -maxrregcount=24\n"
+		"extern \"C\" __global__ void k(const float4 *x, float4 *y)\n{\n\tfloat4 a[16];\n"
+		"\tfor (int i = 0; i < 16; i++)\n\t\ta[i] = x[threadIdx.x + i * "
+		"128];\n\t__syncthreads();\n"
+		"\tfor (int i = 0; i < 16; i++)\n\t\ty[threadIdx.x + i * 128] = make_float4(a[15 - "
+		"i].x * a[i].y, "
+		"a[i].z, a[i].w, a[(i + 3) % 16].x);\n}\n";
 	struct kw_build_result r;
 	struct kw_kernel_facts f;
 
 	is_int(build(text, &r), KW_OK, "few registers");
-	ok(kw_kernel_facts_get(r.artefact.facts, "k", &f) && f.registers <= 24 && f.spill_store_bytes > 0 &&
-		   f.spill_load_bytes > 0 && f.stack_bytes > 0, "%d registers, %d bytes spilled", f.registers,
-	   (int)f.spill_store_bytes);
+	ok(kw_kernel_facts_get(r.artefact.facts, "k", &f) && f.registers <= 24 &&
+		   f.spill_store_bytes > 0 && f.spill_load_bytes > 0 && f.stack_bytes > 0,
+	   "%d registers, %d bytes spilled", f.registers, (int)f.spill_store_bytes);
 	kw_build_result_release(&r);
 }
 
@@ -387,10 +461,12 @@ static void test_find(void)
 	setenv("KWRIGHT_CUDA", "/nowhere", 1);
 	is_int(build_with(softmax, &o, &r, &err), KW_ERR_ENV, "a folder without a toolkit");
 	ok(strstr(err.text, "KWRIGHT_CUDA"), "%s", err.text);
-	/* The library alone, as distributions package it: the headers are the machine's fault, not the candidate's. */
+	/* The library alone, as distributions package it: the headers are the machine's fault, not
+	 * the candidate's. */
 	snprintf(path, sizeof(path), "%s/lib64", temp_dir());
 	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/lib64/libnvrtc.so.%d", temp_dir(), (int)strtol(kit.version + 6, NULL, 10));
+	snprintf(path, sizeof(path), "%s/lib64/libnvrtc.so.%d", temp_dir(),
+		 (int)strtol(kit.version + 6, NULL, 10));
 	is_int(symlink(kit.nvrtc, path), 0, "a library alone");
 	setenv("KWRIGHT_CUDA", temp_dir(), 1);
 	is_int(kw_cuda_find(NULL, &nothing, &err), KW_OK, "is found");
@@ -424,16 +500,22 @@ static void test_nvcc(void)
 	is_int(build_with(softmax, &o, &r, &err), KW_OK, "nvcc builds: %s", err.text);
 	is_int(r.cls, KW_V_OK, "the object is good");
 	build(softmax, &by_nvrtc);
-	ok(kw_kernel_facts_get(r.artefact.facts, "softmax", &f) && kw_kernel_facts_get(by_nvrtc.artefact.facts, "softmax", &g) &&
+	ok(kw_kernel_facts_get(r.artefact.facts, "softmax", &f) &&
+		   kw_kernel_facts_get(by_nvrtc.artefact.facts, "softmax", &g) &&
 		   f.static_smem_bytes == g.static_smem_bytes && f.max_threads == g.max_threads &&
-		   f.param_bytes == g.param_bytes, "the facts are NVRTC's");
+		   f.param_bytes == g.param_bytes,
+	   "the facts are NVRTC's");
 	kw_build_result_release(&r);
 	kw_build_result_release(&by_nvrtc);
-	is_int(build_with(HEAD SIGNATURE "{\n\ty[0] = nothing;\n}\n", &o, &r, &err), KW_OK, "nvcc refuses: %s", err.text);
-	ok(r.cls == KW_V_BUILD_ERROR && r.subclass == KW_S_UNDEFINED && r.artefact.diagnostics[0].line == 4, "with the line");
+	is_int(build_with(HEAD SIGNATURE "{\n\ty[0] = nothing;\n}\n", &o, &r, &err), KW_OK,
+	       "nvcc refuses: %s", err.text);
+	ok(r.cls == KW_V_BUILD_ERROR && r.subclass == KW_S_UNDEFINED &&
+		   r.artefact.diagnostics[0].line == 4,
+	   "with the line");
 	kw_build_result_release(&r);
-	is_int(build_with(HEAD "#define FILE_ \"/etc/passwd\"\n#include FILE_\n" SIGNATURE "{\n}\n", &o, &r, &err), KW_OK,
-	       "nvcc and a file: %s", err.text);
+	is_int(build_with(HEAD "#define FILE_ \"/etc/passwd\"\n#include FILE_\n" SIGNATURE "{\n}\n",
+			  &o, &r, &err),
+	       KW_OK, "nvcc and a file: %s", err.text);
 	ok(r.cls == KW_V_BUILD_ERROR && !strstr(r.artefact.log, "root:"), "it cannot read it");
 	kw_build_result_release(&r);
 }
@@ -518,7 +600,8 @@ int main(void)
 	setenv("XDG_CACHE_HOME", temp_dir(), 1);
 	kw_arena_init(&arena, 256 << 20);
 	kw_error_reset(&err);
-	if (!is_int(kw_task_parse_yaml(&task, "t.yaml", task_text, strlen(task_text), &err), KW_OK, "the task %s", err.text))
+	if (!is_int(kw_task_parse_yaml(&task, "t.yaml", task_text, strlen(task_text), &err), KW_OK,
+		    "the task %s", err.text))
 		return done();
 	if (kw_cuda_find(NULL, &kit, &err) != KW_OK || !kit.nvrtc[0] || !kit.include[0][0]) {
 		ok(err.text[0] || kit.version[0], "what is missing is said: %s", err.text);
