@@ -21,7 +21,8 @@ enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t
 void kw_show_search(void *arg, const struct kw_progress *p);
 void kw_show_case(void *arg, const char *label);
 
-/* optimize.c: what optimize, tune and resume print at their end. */
+/* optimize.c: the task and the options of judging for optimize and tune; what they and resume print at their end. */
+void kw_search_words(const struct kw_cmd *cmd, struct kw_op_search_opts *o);
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
 			       struct kw_error *err);
 

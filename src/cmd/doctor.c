@@ -55,7 +55,7 @@ enum kw_status kw_cmd_doctor(struct kw_cmd *cmd, int argc, char **argv, struct k
 		"What this machine is, and what works on it, as found by trying: compilers, the sandbox of a player that\n"
 		"is really started, files, ceilings.\n"
 		"Exit code 0: all that is needed works. 3: something does not.",
-		"kwright doctor --measure", options, 1
+		"kwright doctor --measure", options, 1, false
 	};
 	struct own own = { 0 };
 	struct kw_op_doctor d;

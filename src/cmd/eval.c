@@ -7,33 +7,24 @@
 #include "cmd/cmd.h"
 
 struct own {
-	struct kw_texts inputs;
-	const char *backend, *case_name, *effort, *device;
-	bool large;
-	int trials, threads;
-	uint64_t seed;
+	const char *case_name, *effort, *device;
+	int trials;
 	int64_t timeout_ns;
 };
 
 static const struct kw_option options[] = {
 	{ "case", KW_OPT_TEXT, offsetof(struct own, case_name), "CASE", "only this case: its label, or its number from 1" },
-	{ "large", KW_OPT_FLAG, offsetof(struct own, large), NULL, "large cases too" },
 	{ "trials", KW_OPT_COUNT, offsetof(struct own, trials), "N", "checked trials a case (5)" },
-	{ "seed", KW_OPT_SEED, offsetof(struct own, seed), "N", "of the inputs; else drawn after the build" },
 	{ "effort", KW_OPT_TEXT, offsetof(struct own, effort), "WORD", "screen, full (default) or final" },
 	{ "timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "limit of one call (10s)" },
-	{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "threads of the candidate (all cores)" },
-	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language; else by the file's ending" },
 	{ "device", KW_OPT_TEXT, offsetof(struct own, device), "NAME",
 	  "a hardware sheet (h200, a100, ...): builds for it and checks what it can launch, runs nothing" },
-	{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
-	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
 };
 static const struct kw_syntax syntax = {
 	"eval", "TASK FILE", 2, 2,
 	"Builds a candidate, judges it on every case of the task, and times it against the baselines.\n"
 	"Exit code 0: it is right (with --device: it builds, and the device could launch it). 1: it is not.",
-	"kwright eval softmax my_softmax.c --json", options, sizeof(options) / sizeof(options[0])
+	"kwright eval softmax my_softmax.c --json", options, sizeof(options) / sizeof(options[0]), true
 };
 
 static enum kw_status read_effort(const char *word, enum kw_judge_effort *out, struct kw_error *err)
@@ -76,18 +67,19 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		return status;
 	if (own.device && !kw_device_find(own.device))
 		return kw_eval_build(cmd, &(struct kw_op_build_opts){ .task = cmd->args[0], .file = cmd->args[1],
-				     .backend = own.backend, .case_name = own.case_name, .inputs = own.inputs.text,
-				     .input_count = own.inputs.count, .device = own.device, .large = own.large }, err);
+				     .backend = cmd->judging.backend, .case_name = own.case_name,
+				     .inputs = cmd->judging.inputs.text, .input_count = cmd->judging.inputs.count,
+				     .device = own.device, .large = cmd->judging.large }, err);
 	o.task = cmd->args[0];
 	o.file = cmd->args[1];
-	o.inputs = own.inputs.text;
-	o.input_count = own.inputs.count;
-	o.backend = own.backend;
+	o.inputs = cmd->judging.inputs.text;
+	o.input_count = cmd->judging.inputs.count;
+	o.backend = cmd->judging.backend;
 	o.case_name = own.case_name;
-	o.large = own.large;
+	o.large = cmd->judging.large;
 	o.trials = own.trials;
-	o.threads = own.threads;
-	o.seed = own.seed;
+	o.threads = cmd->judging.threads;
+	o.seed = cmd->judging.seed;
 	o.call_timeout_ms = (int)(own.timeout_ns / 1000000 > INT32_MAX ? INT32_MAX : own.timeout_ns / 1000000);
 	o.progress = kw_show_case;
 	status = kw_op_eval(&cmd->env, &o, &r, err);

@@ -185,7 +185,7 @@ enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct k
 		"list    patterns and the newest experience\n"
 		"show    a pattern by its name, a hardware sheet (hardware:h200), or an experience by its number\n"
 		"search  patterns, hardware sheets and experience with these words, best first",
-		"kwright memory search softmax row", options, 1
+		"kwright memory search softmax row", options, 1, false
 	};
 	struct own own = { 0 };
 	struct kw_store *memory;

@@ -4,25 +4,16 @@
 #include "cmd/cmd.h"
 
 struct own {
-	struct kw_texts inputs;
-	const char *backend, *strategy, *model;
-	int evaluations, rounds, threads;
+	const char *strategy, *model;
+	int evaluations, rounds;
 	int64_t time_ns;
-	uint64_t seed;
-	bool large;
 };
 
 static const struct kw_option options[] = {
-	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language (c)" },
 	{ "strategy", KW_OPT_TEXT, offsetof(struct own, strategy), "NAME", "tune: every pattern that fits, tuned" },
 	{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "judge at most so many candidates" },
 	{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "search at most so long: 60s, 5m" },
 	{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "at most so many rounds" },
-	{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
-	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
-	{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "threads of candidates (all cores)" },
-	{ "seed", KW_OPT_SEED, offsetof(struct own, seed), "N", "of the inputs; else drawn after each build" },
-	{ "large", KW_OPT_FLAG, offsetof(struct own, large), NULL, "large cases too" },
 	{ "model", KW_OPT_TEXT, offsetof(struct own, model), "MODEL", "not available yet" },
 };
 static const struct kw_syntax syntax = {
@@ -31,7 +22,7 @@ static const struct kw_syntax syntax = {
 	"with how to call it to .kernelwright/results/. A run that was stopped goes on by `kwright runs resume`.\n"
 	"Exit code 0: there is one. 1: no pattern fits, none was right, or none was proven within the budget.",
 	"kwright optimize 'softmax(x, axis=-1)' --input 'x:f32[128,4096]'", options,
-	sizeof(options) / sizeof(options[0])
+	sizeof(options) / sizeof(options[0]), true
 };
 
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
@@ -54,10 +45,19 @@ enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r,
 	return status == KW_OK && !r->report.proven ? KW_NO : status;
 }
 
+void kw_search_words(const struct kw_cmd *cmd, struct kw_op_search_opts *o)
+{
+	const struct kw_judging *j = &cmd->judging;
+
+	*o = (struct kw_op_search_opts){ .task = cmd->args[0], .inputs = j->inputs.text, .input_count = j->inputs.count,
+					 .backend = j->backend, .threads = j->threads, .seed = j->seed,
+					 .large = j->large, .progress = kw_show_search };
+}
+
 enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
 	struct own own = { 0 };
-	struct kw_op_search_opts o = { 0 };
+	struct kw_op_search_opts o;
 	struct kw_op_search r;
 	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
 
@@ -66,17 +66,10 @@ enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct
 	if (own.model)
 		return kw_fail(err, KW_ERR_USAGE, "",
 			       "--model is not available yet; without it the built-in patterns are tried");
-	o.task = cmd->args[0];
-	o.inputs = own.inputs.text;
-	o.input_count = own.inputs.count;
-	o.backend = own.backend;
+	kw_search_words(cmd, &o);
 	o.strategy = own.strategy;
 	o.budget = (struct kw_budget){ .max_evaluations = own.evaluations, .max_wall_ns = own.time_ns,
 				       .max_rounds = own.rounds };
-	o.threads = own.threads;
-	o.seed = own.seed;
-	o.large = own.large;
-	o.progress = kw_show_search;
 	status = kw_op_optimize(&cmd->env, &o, &r, err);
 	status = kw_print_search(cmd, &r, status, err);
 	kw_op_search_release(&r);

@@ -21,6 +21,31 @@ static const struct kw_option common[] = {
 };
 enum { COMMON_COUNT = sizeof(common) / sizeof(common[0]) };
 
+static const struct kw_option judging[] = {
+	{ "backend", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.backend), "NAME",
+	  "kernel language; else by the file's ending, or c" },
+	{ "input", KW_OPT_TEXTS, offsetof(struct kw_cmd, judging.inputs), "SPEC",
+	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+	{ "threads", KW_OPT_COUNT, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
+	{ "seed", KW_OPT_SEED, offsetof(struct kw_cmd, judging.seed), "N", "of the inputs; else drawn after each build" },
+	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
+};
+enum { JUDGING_COUNT = sizeof(judging) / sizeof(judging[0]) };
+
+/* The tables of a command: its own options, then those that it shares. */
+struct table {
+	const struct kw_option *rows;
+	size_t count;
+};
+enum { TABLES = 3 };
+
+static void tables_of(const struct kw_syntax *s, struct table out[TABLES])
+{
+	out[0] = (struct table){ s->options, s->option_count };
+	out[1] = (struct table){ judging, s->judges ? JUDGING_COUNT : 0 };
+	out[2] = (struct table){ common, COMMON_COUNT };
+}
+
 enum kw_status kw_unknown_word(const char *what, const char *word, const char *const *words, size_t count,
 			       struct kw_error *err)
 {
@@ -52,9 +77,12 @@ static void help_rows(const struct kw_option *o, size_t n)
 
 static void print_help(const struct kw_syntax *s)
 {
+	struct table tables[TABLES];
+
+	tables_of(s, tables);
 	printf("usage: kwright %s %s%s[options]\n\n%s\n\n", s->name, s->args, s->args[0] ? " " : "", s->about);
-	help_rows(s->options, s->option_count);
-	help_rows(common, COMMON_COUNT);
+	for (int i = 0; i < TABLES; i++)
+		help_rows(tables[i].rows, tables[i].count);
 	printf("\nexample:\n  $ %s\n", s->example);
 }
 
@@ -62,29 +90,29 @@ static void print_help(const struct kw_syntax *s)
 static const struct kw_option *find(const struct kw_syntax *s, struct kw_str name, struct kw_cmd *cmd,
 				    void *own, char **target)
 {
-	for (size_t i = 0; i < s->option_count; i++)
-		if (kw_str_eqz(name, s->options[i].name)) {
-			*target = (char *)own + s->options[i].offset;
-			return &s->options[i];
-		}
-	for (size_t i = 0; i < COMMON_COUNT; i++)
-		if (kw_str_eqz(name, common[i].name)) {
-			*target = (char *)cmd + common[i].offset;
-			return &common[i];
-		}
+	struct table tables[TABLES];
+
+	tables_of(s, tables);
+	for (int t = 0; t < TABLES; t++)
+		for (size_t i = 0; i < tables[t].count; i++)
+			if (kw_str_eqz(name, tables[t].rows[i].name)) {
+				*target = (t == 0 ? (char *)own : (char *)cmd) + tables[t].rows[i].offset;
+				return &tables[t].rows[i];
+			}
 	return NULL;
 }
 
 static enum kw_status unknown_option(const struct kw_syntax *s, struct kw_str name, struct kw_error *err)
 {
+	struct table tables[TABLES];
 	const char *words[WORDS_MAX];
 	char word[64];
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->option_count && n < WORDS_MAX; i++)
-		words[n++] = s->options[i].name;
-	for (size_t i = 0; i < COMMON_COUNT && n < WORDS_MAX; i++)
-		words[n++] = common[i].name;
+	tables_of(s, tables);
+	for (int t = 0; t < TABLES; t++)
+		for (size_t i = 0; i < tables[t].count && n < WORDS_MAX; i++)
+			words[n++] = tables[t].rows[i].name;
 	snprintf(word, sizeof(word), KW_STR_FMT, (int)(name.len < 60 ? name.len : 60), name.ptr);
 	if (kw_str_nearest(word, words, n))
 		return kw_fail(err, KW_ERR_USAGE, "", "%s has no option --%s; did you mean --%s?", s->name, word,

@@ -4,7 +4,7 @@
  *             { "trials", KW_OPT_COUNT, offsetof(struct mine, trials), "N", "checked trials (5)" },
  *     };
  *     static const struct kw_syntax syntax = { "eval", "TASK FILE", 2, 2, "Judges one candidate.",
- *                                              "kwright eval softmax my.c --json", options, 1 };
+ *                                              "kwright eval softmax my.c --json", options, 1, true };
  *     status = kw_options_parse(cmd, &syntax, argc, argv, &mine, err);
  *     if (status != KW_OK || cmd->helped)
  *             return status;
@@ -45,11 +45,21 @@ struct kw_syntax {
 	const char *about, *example;      /* lines */
 	const struct kw_option *options;
 	size_t option_count;
+	bool judges;                      /* takes the options of struct kw_judging too */
+};
+/* What every command takes that judges candidates of a task. */
+struct kw_judging {
+	struct kw_texts inputs;           /* of the one-line form */
+	const char *backend;
+	int threads;
+	uint64_t seed;
+	bool large;
 };
 struct kw_cmd {
 	bool json, quiet, verbose, helped;
 	const char *store_dir, *data_dir; /* NULL: not given */
 	struct kw_op_env env;
+	struct kw_judging judging;
 	const char *args[KW_ARGS_MAX];
 	size_t arg_count;
 };

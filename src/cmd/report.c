@@ -9,7 +9,7 @@ enum kw_status kw_cmd_report(struct kw_cmd *cmd, int argc, char **argv, struct k
 		"report", "[RUN]", 0, 1,
 		"What a run did and found, from the store: rounds, best kernel against the baselines, verdicts, files.\n"
 		"Without a number: the newest run.",
-		"kwright report 3 --json", NULL, 0
+		"kwright report 3 --json", NULL, 0, false
 	};
 	struct kw_report r;
 	struct kw_store *s;

@@ -311,7 +311,7 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		"diff    two runs side by side\n"
 		"rm      forgets a run and its files\n"
 		"verify  judges a record again and says what agrees; without an argument: is the store as it was written?",
-		"kwright runs resume 3", options, sizeof(options) / sizeof(options[0])
+		"kwright runs resume 3", options, sizeof(options) / sizeof(options[0]), false
 	};
 	struct own own = { 0 };
 	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);

@@ -211,7 +211,7 @@ enum kw_status kw_cmd_task(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		"list   the tasks of the library\n"
 		"show   shapes, flops, bytes and arithmetic intensity of each case\n"
 		"check  labels what makes a task easy to cheat on or odd; refuses nothing",
-		"kwright task show softmax", options, 1
+		"kwright task show softmax", options, 1, false
 	};
 	struct own own = { 0 };
 	struct kw_op_task t;

@@ -193,79 +193,102 @@ enum kw_status kw_fields_get(const json_t *obj, const char *what, const struct k
 	return s;
 }
 
-json_t *kw_field_reals(const double *v, size_t count)
+/* Values of one kind that lie one behind the other, `bytes` each. */
+static json_t *make_list(enum kw_field_kind kind, size_t bytes, const void *first, size_t count)
 {
+	const struct kw_field f = { .kind = kind };
 	json_t *list = json_array();
 	bool all = list != NULL;
 
 	for (size_t i = 0; i < count && all; i++)
-		all = json_array_append_new(list, kw_field_real(v[i])) == 0;
-	if (!all) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+		all = json_array_append_new(list, make_value(&f, (const char *)first + i * bytes)) == 0;
+	if (all)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+json_t *kw_field_reals(const double *v, size_t count)
+{
+	return make_list(KW_FIELD_F64, sizeof(*v), v, count);
 }
 
 json_t *kw_field_ints(const int64_t *v, size_t count)
 {
+	return make_list(KW_FIELD_I64, sizeof(*v), v, count);
+}
+
+json_t *kw_field_texts(const char *const *v, size_t count)
+{
+	return make_list(KW_FIELD_STR, sizeof(*v), v, count);
+}
+
+json_t *kw_field_objects(const void *first, size_t bytes, size_t count, bool (*put)(json_t *obj, const void *item))
+{
 	json_t *list = json_array();
 	bool all = list != NULL;
 
-	for (size_t i = 0; i < count && all; i++)
-		all = json_array_append_new(list, json_integer(v[i])) == 0;
-	if (!all) {
-		json_decref(list);
-		return NULL;
+	for (size_t i = 0; i < count && all; i++) {
+		json_t *obj = json_object();
+
+		all = json_array_append_new(list, obj) == 0 && put(obj, (const char *)first + i * bytes);
 	}
-	return list;
+	if (all)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
-/* The array under a key; *count 0 when there is none. */
-static enum kw_status get_list(const json_t *obj, const char *key, const json_t **list,
-			       size_t *count, struct kw_error *err)
+/* The list under a key, into the arena; NULL and 0 when there is none. */
+static enum kw_status get_list(const json_t *obj, const char *key, enum kw_field_kind kind, size_t bytes, void **out,
+			       size_t *count, struct kw_arena *a, struct kw_error *err)
 {
-	*list = json_object_get(obj, key);
-	*count = json_array_size(*list);
-	if (*list && !json_is_null(*list) && !json_is_array(*list))
+	static const char *const kinds[] = { "numbers", "whole numbers", "whole numbers",
+					     "true or false", "texts", "texts" };
+	const json_t *list = json_object_get(obj, key);
+	const struct kw_field f = { .key = key, .kind = kind, .size = bytes };
+	enum kw_status s = KW_OK;
+
+	*out = NULL;
+	*count = json_array_size(list);
+	if (list && !json_is_null(list) && !json_is_array(list))
 		return kw_fail(err, KW_ERR_INPUT, "", "'%s' must be a list", key);
-	return KW_OK;
+	if (*count == 0)
+		return KW_OK;
+	*out = kw_arena_calloc(a, *count, bytes);
+	if (!*out)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = 0; i < *count && s == KW_OK; i++)
+		s = get_field(json_array_get(list, i), "", &f, (char *)*out + i * bytes, a, err);
+	return s == KW_ERR_INPUT ? kw_fail(err, s, "", "'%s' must hold %s", key, kinds[kind]) : s;
 }
 
 enum kw_status kw_field_get_reals(const json_t *obj, const char *key, double **out, size_t *count,
 				  struct kw_arena *a, struct kw_error *err)
 {
-	const json_t *list;
-	enum kw_status s = get_list(obj, key, &list, count, err);
+	void *list;
+	enum kw_status s = get_list(obj, key, KW_FIELD_F64, sizeof(**out), &list, count, a, err);
 
-	*out = NULL;
-	if (s != KW_OK || *count == 0)
-		return s;
-	*out = kw_arena_calloc(a, *count, sizeof(**out));
-	if (!*out)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	for (size_t i = 0; i < *count; i++)
-		if (!kw_field_to_real(json_array_get(list, i), &(*out)[i]))
-			return kw_fail(err, KW_ERR_INPUT, "", "'%s' must hold numbers", key);
-	return KW_OK;
+	*out = list;
+	return s;
 }
 
 enum kw_status kw_field_get_ints(const json_t *obj, const char *key, int64_t **out, size_t *count,
 				 struct kw_arena *a, struct kw_error *err)
 {
-	const json_t *list;
-	enum kw_status s = get_list(obj, key, &list, count, err);
+	void *list;
+	enum kw_status s = get_list(obj, key, KW_FIELD_I64, sizeof(**out), &list, count, a, err);
 
-	*out = NULL;
-	if (s != KW_OK || *count == 0)
-		return s;
-	*out = kw_arena_calloc(a, *count, sizeof(**out));
-	if (!*out)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	for (size_t i = 0; i < *count; i++) {
-		if (!json_is_integer(json_array_get(list, i)))
-			return kw_fail(err, KW_ERR_INPUT, "", "'%s' must hold whole numbers", key);
-		(*out)[i] = (int64_t)json_integer_value(json_array_get(list, i));
-	}
-	return KW_OK;
+	*out = list;
+	return s;
+}
+
+enum kw_status kw_field_get_texts(const json_t *obj, const char *key, const char ***out, size_t *count,
+				  struct kw_arena *a, struct kw_error *err)
+{
+	void *list;
+	enum kw_status s = get_list(obj, key, KW_FIELD_STR, sizeof(**out), &list, count, a, err);
+
+	*out = list;
+	return s;
 }

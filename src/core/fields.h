@@ -45,12 +45,17 @@ json_t *kw_field_real(double v);
 bool kw_field_to_real(const json_t *j, double *out);
 /* Sets a key and owns value; false when either could not be made. */
 bool kw_field_set(json_t *obj, const char *key, json_t *value);
-/* Arrays of doubles and of int64. */
+/* Lists of doubles, of int64, of texts; of objects, each filled by put (false: out of memory). NULL: out of memory. */
 json_t *kw_field_reals(const double *v, size_t count);
 json_t *kw_field_ints(const int64_t *v, size_t count);
+json_t *kw_field_texts(const char *const *v, size_t count);
+json_t *kw_field_objects(const void *first, size_t bytes, size_t count, bool (*put)(json_t *obj, const void *item));
+/* The list under a key, in the arena; NULL and 0 when there is none. */
 enum kw_status kw_field_get_reals(const json_t *obj, const char *key, double **out, size_t *count,
 				  struct kw_arena *a, struct kw_error *err);
 enum kw_status kw_field_get_ints(const json_t *obj, const char *key, int64_t **out, size_t *count,
 				 struct kw_arena *a, struct kw_error *err);
+enum kw_status kw_field_get_texts(const json_t *obj, const char *key, const char ***out, size_t *count,
+				  struct kw_arena *a, struct kw_error *err);
 
 #endif

@@ -132,3 +132,20 @@ void kw_task_release(struct kw_task *t)
 	kw_arena_release(&t->arena);
 	memset(t, 0, sizeof(*t));
 }
+
+bool kw_task_has_name(const struct kw_task *t, const char *name)
+{
+	for (size_t i = 0; i < t->dim_count; i++)
+		if (strcmp(t->dims[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->param_count; i++)
+		if (strcmp(t->params[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->input_count; i++)
+		if (strcmp(t->inputs[i].name, name) == 0)
+			return true;
+	for (size_t i = 0; i < t->output_count; i++)
+		if (strcmp(t->outputs[i].name, name) == 0)
+			return true;
+	return false;
+}

@@ -135,6 +135,8 @@ enum kw_status kw_task_parse_yaml(struct kw_task *t, const char *file, const cha
 enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const char *const *inputs,
 				  size_t input_count, struct kw_error *err);
 void kw_task_release(struct kw_task *t);
+/* Whether a dim, a param, an input or an output has this name: they share one space of names. */
+bool kw_task_has_name(const struct kw_task *t, const char *name);
 
 /* Dims of a case as an environment for integer expressions (vars in the arena). */
 enum kw_status kw_case_env(const struct kw_task *t, const struct kw_case *c, struct kw_arena *a,

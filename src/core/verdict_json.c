@@ -77,6 +77,10 @@ static const struct kw_field verdict_fields[] = {
 	F("when_ms", I64, when_ms),
 #undef F
 };
+static const struct kw_field baseline_fields[] = {
+	KW_FIELD(struct kw_baseline_time, "name", STR, name),
+	KW_FIELD(struct kw_baseline_time, "speedup", F64, speedup),
+};
 #define PUT(obj, fields, base) kw_fields_put(obj, fields, KW_FIELD_COUNT(fields), base)
 #define GET(obj, what, fields, base) kw_fields_get(obj, what, fields, KW_FIELD_COUNT(fields), base, a, err)
 
@@ -99,26 +103,12 @@ static bool put_times(json_t *obj, const struct kw_times *t)
 	       kw_field_set(obj, "samples_ns", kw_field_reals(t->samples_ns, t->sample_count));
 }
 
-static json_t *baselines_to_json(const struct kw_case_result *c)
+static bool put_baseline(json_t *obj, const void *item)
 {
-	json_t *list = json_array();
-	bool all = list != NULL;
+	const struct kw_baseline_time *b = item;
 
-	for (size_t i = 0; i < c->baseline_count && all; i++) {
-		const struct kw_baseline_time *b = &c->baselines[i];
-		json_t *obj = json_object();
-
-		all = json_array_append_new(list, obj) == 0 &&
-		      kw_field_set(obj, "name", kw_field_text(b->name)) &&
-		      kw_field_set(obj, "speedup", kw_field_real(b->speedup)) &&
-		      put_pair(obj, "speedup_ci", b->speedup_low, b->speedup_high) &&
-		      put_times(obj, &b->times);
-	}
-	if (!all) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+	return PUT(obj, baseline_fields, b) && put_pair(obj, "speedup_ci", b->speedup_low, b->speedup_high) &&
+	       put_times(obj, &b->times);
 }
 
 const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result *c)
@@ -142,8 +132,9 @@ static json_t *stats_to_json(const struct kw_compare_stats *s)
 	return NULL;
 }
 
-static bool put_case(json_t *obj, const struct kw_case_result *c)
+static bool put_case(json_t *obj, const void *item)
 {
+	const struct kw_case_result *c = item;
 	const struct kw_baseline_time *best = kw_case_best_baseline(c);
 	bool all = PUT(obj, case_fields, c) && put_class(obj, c->verdict, c->subclass) &&
 		   kw_field_set(obj, "dims", kw_field_ints(c->dims, c->dim_count)) &&
@@ -155,38 +146,8 @@ static bool put_case(json_t *obj, const struct kw_case_result *c)
 		all = kw_field_set(obj, "baseline", kw_field_text(best->name)) &&
 		      kw_field_set(obj, "speedup", kw_field_real(best->speedup)) &&
 		      put_pair(obj, "speedup_ci", best->speedup_low, best->speedup_high);
-	return all && kw_field_set(obj, "baselines", baselines_to_json(c));
-}
-
-static json_t *cases_to_json(const struct kw_verdict *v)
-{
-	json_t *list = json_array();
-	bool all = list != NULL;
-
-	for (size_t i = 0; i < v->case_count && all; i++) {
-		json_t *obj = json_object();
-
-		all = json_array_append_new(list, obj) == 0 && put_case(obj, &v->cases[i]);
-	}
-	if (!all) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
-}
-
-static json_t *flags_to_json(const struct kw_verdict *v)
-{
-	json_t *list = json_array();
-	bool all = list != NULL;
-
-	for (size_t i = 0; i < v->flag_count && all; i++)
-		all = json_array_append_new(list, kw_field_text(v->flags[i])) == 0;
-	if (!all) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+	return all && kw_field_set(obj, "baselines", kw_field_objects(c->baselines, sizeof(*c->baselines),
+								      c->baseline_count, put_baseline));
 }
 
 json_t *kw_verdict_to_json(const struct kw_verdict *v)
@@ -198,8 +159,8 @@ json_t *kw_verdict_to_json(const struct kw_verdict *v)
 	snprintf(seed, sizeof(seed), "%016" PRIx64, v->seed);
 	if (obj && put_class(obj, v->cls, v->subclass) && PUT(obj, verdict_fields, v) &&
 	    kw_field_set(obj, "seed", json_string(seed)) &&
-	    kw_field_set(obj, "flags", flags_to_json(v)) &&
-	    kw_field_set(obj, "cases", cases_to_json(v)))
+	    kw_field_set(obj, "flags", kw_field_texts(v->flags, v->flag_count)) &&
+	    kw_field_set(obj, "cases", kw_field_objects(v->cases, sizeof(*v->cases), v->case_count, put_case)))
 		return obj;
 	json_decref(obj);
 	return NULL;
@@ -249,11 +210,7 @@ static enum kw_status get_times(const json_t *obj, struct kw_times *t, struct kw
 static enum kw_status get_baseline(const json_t *obj, struct kw_baseline_time *b, struct kw_arena *a,
 				   struct kw_error *err)
 {
-	static const struct kw_field fields[] = {
-		KW_FIELD(struct kw_baseline_time, "name", STR, name),
-		KW_FIELD(struct kw_baseline_time, "speedup", F64, speedup),
-	};
-	enum kw_status s = GET(obj, "a baseline", fields, b);
+	enum kw_status s = GET(obj, "a baseline", baseline_fields, b);
 
 	if (s == KW_OK)
 		s = get_pair(obj, "speedup_ci", &b->speedup_low, &b->speedup_high, a, err);
@@ -305,23 +262,6 @@ static enum kw_status get_case(const json_t *obj, struct kw_case_result *c, stru
 	return s;
 }
 
-static enum kw_status get_flags(const json_t *list, struct kw_verdict *v, struct kw_error *err)
-{
-	v->flags = kw_arena_calloc(&v->arena, json_array_size(list), sizeof(*v->flags));
-	if (!v->flags)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-
-		if (!text)
-			return kw_fail(err, KW_ERR_INPUT, "", "'flags' must hold texts");
-		v->flags[v->flag_count] = kw_arena_strdup(&v->arena, text);
-		if (!v->flags[v->flag_count++])
-			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	}
-	return KW_OK;
-}
-
 enum kw_status kw_verdict_from_json(struct kw_verdict *v, const json_t *j, struct kw_error *err)
 {
 	struct kw_arena *a = &v->arena;
@@ -335,7 +275,7 @@ enum kw_status kw_verdict_from_json(struct kw_verdict *v, const json_t *j, struc
 	if (s == KW_OK && sscanf(seed, "%" SCNx64 "%c", &v->seed, &end) != 1)
 		s = kw_fail(err, KW_ERR_INPUT, "", "'seed' must be hexadecimal digits");
 	if (s == KW_OK)
-		s = get_flags(json_object_get(j, "flags"), v, err);
+		s = kw_field_get_texts(j, "flags", &v->flags, &v->flag_count, a, err);
 	v->cases = kw_arena_calloc(a, json_array_size(list), sizeof(*v->cases));
 	if (s == KW_OK && !v->cases)
 		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");

@@ -276,20 +276,6 @@ static enum kw_status add_output(struct kw_task *t, struct builder *b, const cha
 	return KW_OK;
 }
 
-static bool is_declared(const struct kw_task *t, const char *name)
-{
-	for (size_t i = 0; i < t->input_count; i++)
-		if (strcmp(t->inputs[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->dim_count; i++)
-		if (strcmp(t->dims[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->param_count; i++)
-		if (strcmp(t->params[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* y, or y0, y1, …; out where an input has that name: "x * y" is a task. */
 static void output_name(const struct kw_task *t, int i, int count, char *name, size_t name_bytes)
 {
@@ -300,7 +286,7 @@ static void output_name(const struct kw_task *t, int i, int count, char *name, s
 			snprintf(name, name_bytes, "%s%d", stems[k], i);
 		else
 			snprintf(name, name_bytes, "%s", stems[k]);
-		if (!is_declared(t, name))
+		if (!kw_task_has_name(t, name))
 			return;
 	}
 }

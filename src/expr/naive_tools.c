@@ -39,30 +39,13 @@ const char *naive_text(struct gen *g, const char *fmt, ...)
 	return big;
 }
 
-static bool is_taken(const struct kw_task *t, const char *name)
-{
-	for (size_t i = 0; i < t->dim_count; i++)
-		if (strcmp(t->dims[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->param_count; i++)
-		if (strcmp(t->params[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->input_count; i++)
-		if (strcmp(t->inputs[i].name, name) == 0)
-			return true;
-	for (size_t i = 0; i < t->output_count; i++)
-		if (strcmp(t->outputs[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 const char *naive_name(struct gen *g, const char *stem)
 {
 	const char *name;
 
 	do {
 		name = naive_text(g, "%s%d", stem, g->names++);
-	} while (g->status == KW_OK && is_taken(g->task, name));
+	} while (g->status == KW_OK && kw_task_has_name(g->task, name));
 	return name;
 }
 

@@ -35,75 +35,45 @@ json_t *kw_report_run_json(const struct kw_run_row *r)
 	return NULL;
 }
 
-static json_t *counts(const struct kw_report *r)
+/* A list of the report's items, each made by its function. */
+static json_t *list_of(const struct kw_report *r, size_t count, json_t *(*make)(const struct kw_report *r, size_t i))
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; list && i < r->count_count; i++) {
-		const struct kw_report_count *c = &r->counts[i];
-		json_t *o = json_pack("{s:s, s:s, s:i}", "verdict", c->cls, "subclass", c->subclass,
-				      "count", c->count);
-
-		if (json_array_append_new(list, o) != 0) {
+	for (size_t i = 0; list && i < count; i++)
+		if (json_array_append_new(list, make(r, i)) != 0) {
 			json_decref(list);
 			return NULL;
 		}
-	}
 	return list;
 }
 
-static json_t *rounds(const struct kw_report *r)
+static json_t *count_json(const struct kw_report *r, size_t i)
 {
-	json_t *list = json_array();
+	const struct kw_report_count *c = &r->counts[i];
 
-	for (size_t i = 0; list && i < r->round_count; i++) {
-		if (json_array_append_new(list, kw_round_to_json(&r->rounds[i])) != 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	return json_pack("{s:s, s:s, s:i}", "verdict", c->cls, "subclass", c->subclass, "count", c->count);
 }
 
-static json_t *curve(const struct kw_report *r)
+static json_t *round_json(const struct kw_report *r, size_t i)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < r->curve_count; i++) {
-		json_t *o = json_object();
-
-		if (!o || !set(o, "evaluations", json_integer(r->curve[i].evaluations)) ||
-		    !set(o, "best_ns", kw_json_real(r->curve[i].best_ns)) ||
-		    json_array_append(list, o) != 0) {
-			json_decref(o);
-			json_decref(list);
-			return NULL;
-		}
-		json_decref(o);
-	}
-	return list;
+	return kw_round_to_json(&r->rounds[i]);
 }
 
-static json_t *evals(const struct kw_report *r)
+static json_t *point_json(const struct kw_report *r, size_t i)
 {
-	json_t *list = json_array();
+	return json_pack("{s:i, s:o}", "evaluations", r->curve[i].evaluations, "best_ns",
+			 kw_json_real(r->curve[i].best_ns));
+}
 
-	for (size_t i = 0; list && i < r->verdict_count; i++) {
-		const struct kw_verdict_row *v = &r->verdicts[i];
-		json_t *o = json_pack("{s:I, s:i, s:s, s:s, s:s, s:s, s:s, s:s}", "id",
-				      (json_int_t)v->id, "round", v->round, "effort", v->effort,
-				      "candidate", v->candidate_name, "tune", v->tune, "verdict", v->cls,
-				      "subclass", v->subclass, "summary", v->summary);
+static json_t *eval_json(const struct kw_report *r, size_t i)
+{
+	const struct kw_verdict_row *v = &r->verdicts[i];
 
-		if (!o || !set(o, "median_ns", v->median_ns > 0 ? kw_json_real(v->median_ns) : json_null()) ||
-		    json_array_append(list, o) != 0) {
-			json_decref(o);
-			json_decref(list);
-			return NULL;
-		}
-		json_decref(o);
-	}
-	return list;
+	return json_pack("{s:I, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "id", (json_int_t)v->id, "round", v->round,
+			 "effort", v->effort, "candidate", v->candidate_name, "tune", v->tune, "verdict", v->cls,
+			 "subclass", v->subclass, "summary", v->summary, "median_ns",
+			 v->median_ns > 0 ? kw_json_real(v->median_ns) : json_null());
 }
 
 static json_t *or_null(json_t *j)
@@ -131,11 +101,12 @@ json_t *kw_report_json(const struct kw_report *r)
 
 	/* What is not proven is never called the best. */
 	good = good && json_object_set(o, r->proven ? "best" : "best_so_far", best) == 0 &&
-	       set(o, r->proven ? "best_so_far" : "best", json_null()) && set(o, "rounds", rounds(r)) &&
-	       set(o, "counts", counts(r)) && set(o, "curve", curve(r)) &&
+	       set(o, r->proven ? "best_so_far" : "best", json_null()) && set(o, "rounds", list_of(r, r->round_count, round_json)) &&
+	       set(o, "counts", list_of(r, r->count_count, count_json)) &&
+	       set(o, "curve", list_of(r, r->curve_count, point_json)) &&
 	       set(o, "result", kw_result_list_to_json(&r->result)) &&
 	       set(o, "tune", or_null(r->tune)) && set(o, "files", or_null(r->files)) &&
-	       set(o, "reasons", or_null(r->reasons)) && set(o, "verdicts", evals(r));
+	       set(o, "reasons", or_null(r->reasons)) && set(o, "verdicts", list_of(r, r->verdict_count, eval_json));
 	json_decref(best);
 	if (good)
 		return o;
