@@ -16,12 +16,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS = 20 };
+enum { START_TIMEOUT_MS = 20000, MOVE_TIMEOUT_MS = 20000, GRACE_MS = 200, LINGER_ROUNDS = 100, PLACED_MS = 20 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 
 struct cpu_player {
 	struct kw_player base;         /* first: the same address */
 	struct slots *session;
+	struct kw_play_kind kind;
 	struct kw_child child;
 	bool trusted;
 	struct kw_places places;       /* of its threads, at the beginning of a call */
@@ -152,10 +153,11 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 						  DEFAULT_MEMORY + 2 * (int64_t)(s->total_bytes / (size_t)s->slots),
 		.arena_base = s->arena_base, .arena_bytes = s->arena_bytes,
 		.buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots,
+		.runner = p->kind.runner, .platform = p->kind.platform, .device = p->kind.device, .copies = p->kind.copies,
 	};
 	enum kw_status st;
 
-	if ((st = kw_child_start(&p->child, !o->trusted, threads, err)) != KW_OK)
+	if ((st = kw_child_start(&p->child, !o->trusted && !p->kind.bare, threads, err)) != KW_OK)
 		return st;
 	start.mount_ns = p->child.process.layers != 0;
 	st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
@@ -171,6 +173,12 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 			     struct kw_error *err)
 {
+	return kw_play_start_kind(s, o, &(struct kw_play_kind){ .runner = WIRE_RUNNER_ELF }, out, err);
+}
+
+enum kw_status kw_play_start_kind(struct kw_session *s, const struct kw_player_opts *o, const struct kw_play_kind *kind,
+				  struct kw_player **out, struct kw_error *err)
+{
 	struct cpu_player *p = kw_calloc(1, sizeof(*p));
 	enum kw_status st;
 
@@ -179,6 +187,7 @@ enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
 	p->base.session = s;
 	p->session = kw_slots_of(s);
+	p->kind = *kind;
 	p->trusted = o->trusted;
 	kw_child_init(&p->child);
 	st = start_once(p, o, err);
@@ -448,6 +457,7 @@ static enum kw_status bind_wire(struct cpu_player *p, const struct kw_bound_plan
 		to->kind = a->dtype == KW_F64 ? WIRE_ARG_F64 : a->dtype == KW_F32 ? WIRE_ARG_F32 : WIRE_ARG_INT;
 		to->i = a->i;
 		to->f = a->f;
+		to->bytes = (uint32_t)kw_dtype_bytes(a->dtype);
 		if (a->dtype == KW_I32)
 			to->i = (int32_t)a->i;
 		return KW_OK;
@@ -477,6 +487,9 @@ static enum kw_status make_load(struct cpu_player *p, const struct kw_bound_plan
 				       WIRE_ARGS_MAX, WIRE_NAME_MAX - 1);
 		snprintf(to->name, sizeof(to->name), "%s", from->name);
 		to->arg_count = (uint32_t)from->arg_count;
+		memcpy(to->grid, from->grid, sizeof(to->grid));
+		memcpy(to->block, from->block, sizeof(to->block));
+		to->smem_bytes = from->smem_bytes;
 		for (size_t i = 0; i < from->arg_count; i++) {
 			enum kw_status st = bind_wire(p, plan, &from->args[i], tensors, &to->args[i], err);
 
@@ -525,14 +538,39 @@ enum kw_status kw_play_load(struct kw_player *player, const struct kw_artefact *
 	return st;
 }
 
+/* Brings slots to the device or back, which no clock sees. */
+static enum kw_status move_slots(struct cpu_player *p, struct wire_run *run, enum wire_op op, int timeout_ms,
+				 struct kw_play_result *r, struct kw_error *err)
+{
+	struct exchange x = { .command = run, .bytes = sizeof(*run), .fd = -1, .expect = WIRE_DONE, .timeout_ms = timeout_ms };
+
+	run->op = op;
+	x.nonce = run->nonce = kw_random_u64();
+	return exchange(p, &x, r, err);
+}
+
+static enum kw_status run_batch(struct cpu_player *p, struct wire_run *run, int timeout_ms, struct kw_play_result *r,
+				struct kw_error *err)
+{
+	struct probes probes = { 0 };
+	struct exchange x = { .command = run, .bytes = sizeof(*run), .fd = -1, .expect = WIRE_DONE, .timeout_ms = timeout_ms,
+			      .probes = &probes, .place = true };
+
+	run->op = WIRE_RUN;
+	x.nonce = run->nonce = kw_random_u64();
+	if (!p->kind.copies)
+		draw_probes(p->session, run->order, (int)run->count, &probes);
+	return exchange(p, &x, r, err);
+}
+
 enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 			   struct kw_error *err)
 {
 	struct cpu_player *p = mine(player);
-	struct wire_run run = { .op = WIRE_RUN, .count = (uint32_t)n, .nonce = kw_random_u64() };
-	struct probes probes = { 0 };
-	struct exchange x = { .command = &run, .bytes = sizeof(run), .fd = -1, .nonce = run.nonce, .expect = WIRE_DONE,
-			      .timeout_ms = timeout_ms, .probes = &probes, .place = true };
+	struct wire_run run = { .count = (uint32_t)n };
+	struct kw_play_result moved = { 0 };
+	bool moves = p->kind.copies && n > 0;
+	enum kw_status st = KW_OK;
 
 	result_init(r);
 	if (n < 0 || n > WIRE_ORDER_MAX)
@@ -542,8 +580,17 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 			return kw_fail(err, KW_ERR_BUG, "", "slot %d of %d", order[i], p->session->slots);
 		run.order[i] = order[i];
 	}
-	draw_probes(p->session, order, n, &probes);
-	return exchange(p, &x, r, err);
+	if (moves)
+		st = move_slots(p, &run, WIRE_STAGE, timeout_ms + MOVE_TIMEOUT_MS, r, err);
+	if (st == KW_OK && r->end == KW_PLAY_DONE)
+		st = run_batch(p, &run, timeout_ms, r, err);
+	if (!moves || st != KW_OK || r->end != KW_PLAY_DONE)
+		return st;
+	result_init(&moved);
+	st = move_slots(p, &run, WIRE_FETCH, timeout_ms + MOVE_TIMEOUT_MS, &moved, err);
+	if (moved.end != KW_PLAY_DONE)
+		*r = moved;
+	return st;
 }
 
 /* On a busy machine a thread that computes may wait for a core the whole time: as long as one wants to run and has not

@@ -4,6 +4,15 @@
 
 #include "device/slots.h"
 
+/* What kind of artefact a player is for, and on which device of a runtime (wire.h). */
+struct kw_play_kind {
+	uint32_t runner, platform, device;
+	bool copies;                   /* memory of its own: slots are staged before a run and fetched after it */
+	bool bare;                     /* no namespaces: drivers that need the machine's own */
+};
+enum kw_status kw_play_start_kind(struct kw_session *s, const struct kw_player_opts *o, const struct kw_play_kind *kind,
+				  struct kw_player **out, struct kw_error *err);
+/* For shared objects. */
 enum kw_status kw_play_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 			     struct kw_error *err);
 enum kw_status kw_play_load(struct kw_player *p, const struct kw_artefact *code, const struct kw_bound_plan *plan,

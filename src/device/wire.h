@@ -17,7 +17,9 @@ enum {
 	WIRE_NAME_MAX = 120,
 };
 
-enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN };
+/* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
+enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH };
+enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS };
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
 		 WIRE_SYSCALL, WIRE_MACHINE };
 
@@ -30,6 +32,9 @@ struct wire_start {
 	int64_t memory_bytes;
 	uint64_t arena_base, arena_bytes;
 	uint32_t buffers, slots;       /* buffers x slots maps follow, in WIRE_MAP messages */
+	uint32_t runner;               /* enum wire_runner */
+	uint32_t platform, device;     /* which of the runtime's, for runners that have some */
+	uint32_t copies;               /* the device has memory of its own */
 };
 struct wire_map_one {
 	uint64_t address, file_bytes, offset, bytes;
@@ -42,12 +47,14 @@ struct wire_map {
 enum wire_arg_kind { WIRE_ARG_BUFFER, WIRE_ARG_INT, WIRE_ARG_F32, WIRE_ARG_F64 };
 struct wire_arg {
 	uint32_t kind, buffer;
+	uint32_t bytes, pad;           /* of a number */
 	int64_t i;
 	double f;
 };
 struct wire_kernel {
 	char name[WIRE_NAME_MAX];
-	uint32_t arg_count;
+	uint32_t arg_count, pad;
+	int64_t grid[3], block[3], smem_bytes; /* C kernels: not looked at */
 	struct wire_arg args[WIRE_ARGS_MAX];
 };
 struct wire_load {
@@ -55,6 +62,7 @@ struct wire_load {
 	uint64_t nonce;
 	struct wire_kernel kernels[WIRE_KERNELS_MAX];
 };
+/* WIRE_RUN, WIRE_STAGE, WIRE_FETCH */
 struct wire_run {
 	uint32_t op, count;
 	uint64_t nonce;
