@@ -49,6 +49,13 @@ void *kw_session_ptr(struct kw_session *s, int slot, int buffer)
 	return s->device->ops->ptr(s, slot, buffer);
 }
 
+void *kw_session_room(struct kw_session *s, int slot, int buffer)
+{
+	const struct kw_device_ops *ops = s->device->ops;
+
+	return ops->room ? ops->room(s, slot, buffer) : ops->ptr(s, slot, buffer);
+}
+
 enum kw_status kw_session_push(struct kw_session *s, int slot, int buffer, struct kw_error *err)
 {
 	return s->device->ops->push ? s->device->ops->push(s, slot, buffer, err) : KW_OK;

@@ -43,13 +43,14 @@ struct kw_player_opts {
 };
 /* How a call ended. */
 enum kw_play_end { KW_PLAY_DONE, KW_PLAY_SIGNAL, KW_PLAY_EXIT, KW_PLAY_TIMEOUT, KW_PLAY_NO_ENTRY, KW_PLAY_LOAD_FAILED,
-		   KW_PLAY_FORGED, KW_PLAY_NO_MEMORY };
+		   KW_PLAY_FORGED, KW_PLAY_NO_MEMORY, KW_PLAY_FAULT };
 struct kw_play_result {
 	enum kw_play_end end;
 	int64_t wall_ns;                  /* judge's clock: from before the player may run to its answer */
 	int64_t background_ns;            /* CPU time the player used while it should have been idle */
 	int64_t *slot_ns;                 /* advisory, from the player; NULL or one per entry of order */
 	int signal, exit_code;
+	enum kw_subclass fault;           /* FAULT: what the device says it is; detail in words */
 	/* For faults: which buffer is nearest and where. */
 	int buffer;                       /* index into buffers, -1: none near */
 	int slot;
@@ -99,6 +100,7 @@ struct kw_device_ops {
 	const char *(*layers)(const struct kw_player *p);
 	int64_t (*linger)(struct kw_player *p, int64_t ns);
 	/* Optional. */
+	void *(*room)(struct kw_session *s, int slot, int buffer);
 	enum kw_status (*push)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 	enum kw_status (*pull)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 	bool (*huge_pages)(const struct kw_session *s);
@@ -115,9 +117,12 @@ enum kw_status kw_device_open(const char *name, struct kw_device **out, struct k
 void kw_device_close(struct kw_device *d);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
-/* Where the judge reads and writes a buffer's contents. On devices with memory of their own this is a copy: push after
- * writing, pull before reading; the next run returns a failure of either once more. */
+/* Where the judge reads a buffer's contents. On devices with memory of their own this is a copy, of one slot at a time: it is
+ * valid until another slot of the same buffer is asked for. Pull brings it there (kw_session_ptr does so too, but cannot
+ * fail); to write a whole buffer take the room for it and push it; to change a part, ptr and push. The next run returns a
+ * failure of either once more. */
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer);
+void *kw_session_room(struct kw_session *s, int slot, int buffer);
 enum kw_status kw_session_push(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 enum kw_status kw_session_pull(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 /* Checks the canaries beside a buffer (slack up to alignment); false and *offset_bytes where broken. */

@@ -52,17 +52,15 @@ static enum kw_got await(struct cpu_player *p, int64_t deadline_ns, struct wire_
 
 /* ---- start ---- */
 
-static void add_layer(struct cpu_player *p, const char *name, bool active, bool wanted)
+static void add_layer(char *out, size_t n, const char *name, bool active, bool wanted)
 {
-	size_t len = strlen(p->layers);
+	size_t len = strlen(out);
 
-	if (active)
-		snprintf(p->layers + len, sizeof(p->layers) - len, "%s%s", len ? " " : "", name);
-	else if (wanted)
-		snprintf(p->layers + len, sizeof(p->layers) - len, "%sno-%s", len ? " " : "", name);
+	if (active || wanted)
+		snprintf(out + len, n - len, "%s%s%s", len ? " " : "", active ? "" : "no-", name);
 }
 
-static void name_layers(struct cpu_player *p, unsigned layers, int abi)
+void kw_play_name_layers(unsigned layers, int landlock_abi, char *out, size_t n)
 {
 	static const struct {
 		unsigned bit;
@@ -76,10 +74,11 @@ static void name_layers(struct cpu_player *p, unsigned layers, int abi)
 	};
 	char landlock[32];
 
-	snprintf(landlock, sizeof(landlock), abi ? "landlock%d" : "landlock", abi);
-	add_layer(p, landlock, (layers & LAYER_LANDLOCK) != 0, true);
+	snprintf(landlock, sizeof(landlock), landlock_abi ? "landlock%d" : "landlock", landlock_abi);
+	*out = '\0';
+	add_layer(out, n, landlock, (layers & LAYER_LANDLOCK) != 0, true);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		add_layer(p, names[i].name, (layers & names[i].bit) != 0, names[i].wanted);
+		add_layer(out, n, names[i].name, (layers & names[i].bit) != 0, names[i].wanted);
 }
 
 /* Inputs go as descriptors opened anew for reading: a map of one can never be made writable. */
@@ -134,7 +133,7 @@ static enum kw_status await_ready(struct cpu_player *p, struct kw_error *err)
 	if (g == KW_GOT_INTERRUPTED)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	if (g == KW_GOT_REPLY && r.kind == WIRE_READY) {
-		name_layers(p, p->child.process.layers | r.layers, r.landlock_abi);
+		kw_play_name_layers(p->child.process.layers | r.layers, r.landlock_abi, p->layers, sizeof(p->layers));
 		return KW_OK;
 	}
 	if (g == KW_GOT_REPLY)
@@ -420,13 +419,13 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 
 /* ---- load and run ---- */
 
-static enum kw_status seal_code(const struct kw_artefact *code, int *fd, struct kw_error *err)
+enum kw_status kw_play_seal(const void *code, size_t bytes, int *fd, struct kw_error *err)
 {
 	*fd = memfd_create("artefact", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0)
 		return kw_fail(err, KW_ERR_ENV, "", "cannot make a memory file: %s", strerror(errno));
-	for (size_t done = 0; done < code->code_bytes;) {
-		ssize_t n = write(*fd, (const char *)code->code + done, code->code_bytes - done);
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = write(*fd, (const char *)code + done, bytes - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -519,7 +518,7 @@ enum kw_status kw_play_load(struct kw_player *player, const struct kw_artefact *
 	result_init(r);
 	st = l ? make_load(p, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
 	if (st == KW_OK)
-		st = seal_code(code, &x.fd, err);
+		st = kw_play_seal(code->code, code->code_bytes, &x.fd, err);
 	if (st == KW_OK) {
 		x.nonce = l->nonce = kw_random_u64();
 		st = exchange(p, &x, r, err);

@@ -23,4 +23,10 @@ void kw_play_stop(struct kw_player *p);
 int64_t kw_play_linger(struct kw_player *p, int64_t ns);
 const char *kw_play_layers(const struct kw_player *p);
 
+/* --- what the players of all devices share --- */
+/* The bytes of an artefact in a memory file that nobody can change; close it. */
+enum kw_status kw_play_seal(const void *code, size_t bytes, int *fd, struct kw_error *err);
+/* LAYER_ bits in words: "landlock6 seccomp no-net ...". */
+void kw_play_name_layers(unsigned layers, int landlock_abi, char *out, size_t n);
+
 #endif

@@ -1,4 +1,5 @@
 #include "device/device.h"
+#include "device/nvidia_wire.h"
 #include "device/runner.h"
 #include "device/sandbox.h"
 
@@ -300,6 +301,8 @@ void kw_player_main(int argc, char **argv)
 	int none;
 
 	(void)argv;
+	if (argc == 2 && recv(WIRE_CONTROL, &me.in.op, sizeof(me.in.op), MSG_PEEK) == sizeof(me.in.op) && me.in.op == GPU_START)
+		kw_nvidia_player();
 	if (argc != 2 || fcntl(WIRE_CONTROL, F_GETFD) < 0 || !receive(NULL, 0, &none) || me.in.op != WIRE_START ||
 	    me.in.start.runner >= WIRE_RUNNERS) {
 		fprintf(stderr, "kwright: __player is started by the judge only\n");

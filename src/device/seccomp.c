@@ -158,19 +158,31 @@ bool kw_seccomp_compute(struct kw_seccomp_filter *out)
 	return ok;
 }
 
-/* The compiler runs programs and writes files, so this one lists what it never does. */
-bool kw_seccomp_compiler(struct kw_seccomp_filter *out)
+/* What neither a compiler nor a driver does. */
+static const int never[] = {
+	SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen),
+	SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+	SCMP_SYS(setns), SCMP_SYS(unshare), SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd),
+	SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(io_uring_setup),
+	SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(kexec_load), SCMP_SYS(init_module),
+	SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(reboot), SCMP_SYS(swapon), SCMP_SYS(setsid),
+	SCMP_SYS(setpgid), SCMP_SYS(shmget), SCMP_SYS(msgget), SCMP_SYS(semget),
+};
+/* The compiler runs programs and writes files. */
+static const int never_compiler[] = { SCMP_SYS(socketpair) };
+/* A driver with a context opens nothing and starts nothing but threads. */
+static const int never_gpu[] = {
+	SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(kill), SCMP_SYS(tkill),
+	SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(creat), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
+	SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(symlink),
+	SCMP_SYS(symlinkat), SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
+	SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(truncate), SCMP_SYS(pidfd_send_signal),
+};
+
+/* A list of what is refused, for programs whose needs we do not know in full. */
+static bool deny(struct kw_seccomp_filter *out, const int *more, size_t count)
 {
-	static const int never[] = {
-		SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen),
-		SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
-		SCMP_SYS(process_vm_writev), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-		SCMP_SYS(setns), SCMP_SYS(unshare), SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd),
-		SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(io_uring_setup),
-		SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd), SCMP_SYS(kexec_load), SCMP_SYS(init_module),
-		SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(reboot), SCMP_SYS(swapon), SCMP_SYS(setsid),
-		SCMP_SYS(setpgid), SCMP_SYS(shmget), SCMP_SYS(msgget), SCMP_SYS(semget),
-	};
 	scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
 	bool ok = c != NULL;
 
@@ -181,9 +193,21 @@ bool kw_seccomp_compiler(struct kw_seccomp_filter *out)
 	}
 	for (size_t i = 0; ok && i < sizeof(never) / sizeof(never[0]); i++)
 		ok = seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), never[i], 0) == 0;
+	for (size_t i = 0; ok && i < count; i++)
+		ok = seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), more[i], 0) == 0;
 	ok = ok && take_code(c, out);
 	seccomp_release(c);
 	return ok;
+}
+
+bool kw_seccomp_compiler(struct kw_seccomp_filter *out)
+{
+	return deny(out, never_compiler, sizeof(never_compiler) / sizeof(never_compiler[0]));
+}
+
+bool kw_seccomp_gpu(struct kw_seccomp_filter *out)
+{
+	return deny(out, never_gpu, sizeof(never_gpu) / sizeof(never_gpu[0]));
 }
 
 bool kw_seccomp_load(const struct kw_seccomp_filter *f)

@@ -13,6 +13,8 @@ struct kw_seccomp_filter {
 };
 /* false when this machine has no seccomp; the filter is then empty and loading it does nothing. */
 bool kw_seccomp_compiler(struct kw_seccomp_filter *out);
+/* For a player whose driver has its context. */
+bool kw_seccomp_gpu(struct kw_seccomp_filter *out);
 void kw_seccomp_filter_release(struct kw_seccomp_filter *f);
 
 #endif

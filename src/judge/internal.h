@@ -129,7 +129,7 @@ enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, do
 enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want);
 /* A player that has run nothing yet, with the candidate loaded: nothing of earlier calls is left. */
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
-/* Brings the outputs to where the judge reads them. */
+/* Brings a slot to where the judge reads it. */
 enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err);
 uint64_t kw_stage_output_hash(struct stage *s, int slot);
 int kw_stage_timeout_ms(const struct stage *s);

@@ -169,10 +169,11 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 	uint64_t seed = w->seed + 0x9e3779b97f4a7c15u * ++w->counter;
 	enum kw_status st = KW_OK;
 
-	slot_views(s, slot, views);
 	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
 		enum kw_fill f = kw_fill_fits(fill, &w->t->inputs[i]) ? fill : KW_FILL_DECLARED;
 
+		views[i] = s->view[i];
+		views[i].base = kw_session_room(s->session, slot, i);
 		st = kw_fill_input(&w->t->inputs[i], &views[i], f, seed, (uint32_t)i, &s->env, w->j->threads, err);
 		if (st == KW_OK)
 			st = kw_session_push(s->session, slot, i, err);
@@ -203,7 +204,7 @@ void kw_stage_poison(struct stage *s, int slot)
 
 	s->poison_seed = s->w->seed ^ 0x5bd1e9955bd1e995u;
 	for (int i = s->inputs; i < s->tensors; i++) {
-		struct poison_job job = { .base = kw_session_ptr(s->session, slot, i), .bytes = s->spec[i].bytes,
+		struct poison_job job = { .base = kw_session_room(s->session, slot, i), .bytes = s->spec[i].bytes,
 					  .dtype = (enum kw_dtype)s->view[i].dtype, .seed = s->poison_seed };
 
 		kw_parallel(s->w->j->threads, (int64_t)((job.bytes + POISON_PART - 1) / POISON_PART), poison_part, &job);
@@ -216,7 +217,7 @@ enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err)
 {
 	enum kw_status st = KW_OK;
 
-	for (int i = s->inputs; i < s->tensors && st == KW_OK; i++)
+	for (int i = 0; i < s->tensors && st == KW_OK; i++)
 		st = kw_session_pull(s->session, slot, i, err);
 	return st;
 }

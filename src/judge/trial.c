@@ -115,6 +115,10 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fil
 		snprintf(text, sizeof text, "it sent messages of its own on the judge's channel");
 		sub = KW_S_FORGED;
 		break;
+	case KW_PLAY_FAULT:
+		snprintf(text, sizeof text, "%s", r->detail);
+		sub = r->fault;
+		break;
 	case KW_PLAY_NO_MEMORY:
 		snprintf(text, sizeof text, "it asked for more memory than it may have");
 		sub = KW_S_OUT_OF_MEMORY;

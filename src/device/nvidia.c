@@ -1,0 +1,380 @@
+#include "device/nvidia.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "device/nvidia_ptx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BATCH_SECONDS 0.5e-3           /* of memory traffic: long beside what a batch costs, and its noise */
+#define DEFAULT_BANDWIDTH 3e11         /* where no sheet knows the device */
+#define CEILING_SECONDS 4e-3           /* of launches a measurement */
+#define CEILING_TIMES 7
+#define FMA_ROUNDS 4096
+
+struct nvidia *kw_nvidia_of(const struct kw_device *d)
+{
+	return (struct nvidia *)(uintptr_t)d;
+}
+
+enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err)
+{
+	return kw_cuda_status(n->cu, n->cu->CtxSetCurrent(n->context), "cuCtxSetCurrent", err);
+}
+
+enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err)
+{
+	return kw_cuda_status(n->cu, n->cu->CtxSynchronize(), "cuCtxSynchronize", err);
+}
+
+enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
+			       struct kw_error *err)
+{
+	uint64_t blocks = (vectors + KW_PTX_BLOCK_VECTORS - 1) / KW_PTX_BLOCK_VECTORS;
+
+	if (blocks == 0)
+		return KW_OK;
+	return kw_cuda_status(n->cu, n->cu->LaunchKernel(f, (unsigned)blocks, 1, 1, KW_PTX_THREADS, 1, 1, 0, stream, args, NULL),
+			      "cuLaunchKernel", err);
+}
+
+/* ---- what the device is ---- */
+
+static int attribute(const struct nvidia *n, int which)
+{
+	int v = 0;
+
+	return n->cu->DeviceGetAttribute(&v, which, n->device) == CUDA_SUCCESS ? v : 0;
+}
+
+static void probe_limits(const struct nvidia *n, struct kw_launch_limits *l)
+{
+	l->warp_size = attribute(n, CUDA_WARP);
+	l->threads_per_block = attribute(n, CUDA_THREADS_PER_BLOCK);
+	l->threads_per_unit = attribute(n, CUDA_THREADS_PER_UNIT);
+	l->blocks_per_unit = attribute(n, CUDA_BLOCKS_PER_UNIT);
+	l->registers_per_block = attribute(n, CUDA_REGISTERS_PER_BLOCK);
+	l->registers_per_unit = attribute(n, CUDA_REGISTERS_PER_UNIT);
+	l->smem_per_block_bytes = attribute(n, CUDA_SMEM_OPTIN);
+	l->smem_per_unit_bytes = attribute(n, CUDA_SMEM_PER_UNIT);
+	l->smem_reserved_bytes = attribute(n, CUDA_SMEM_RESERVED);
+	for (int i = 0; i < 3; i++) {
+		l->grid[i] = attribute(n, CUDA_GRID_X + i);
+		l->block[i] = attribute(n, CUDA_BLOCK_X + i);
+	}
+	if (l->registers_per_thread == 0)
+		l->registers_per_thread = 255;
+	if (attribute(n, CUDA_HAS_CLUSTERS) && l->cluster_blocks == 0)
+		l->cluster_blocks = l->cluster_blocks_portable = 8;
+}
+
+/* The data sheet where there is one, and over it what the device says of itself. */
+static void probe(const struct nvidia *n, struct kw_hardware *h)
+{
+	int version = 0;
+	size_t bytes = 0;
+	char name[96] = "";
+	struct kw_arena a;
+
+	n->cu->DeviceGetName(name, sizeof(name) - 1, n->device);
+	kw_arena_init(&a, 4u << 20);
+	if (kw_hardware_match(name, &a, h, NULL) != KW_OK)
+		*h = (struct kw_hardware){ 0 };
+	kw_arena_release(&a);
+	snprintf(h->name, sizeof(h->name), "%s", name);
+	snprintf(h->vendor, sizeof(h->vendor), "NVIDIA");
+	n->cu->DriverGetVersion(&version);
+	snprintf(h->driver, sizeof(h->driver), "driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
+	kw_hardware_nvidia_arch(attribute(n, CUDA_MAJOR), attribute(n, CUDA_MINOR), h->arch);
+	h->units = attribute(n, CUDA_UNITS);
+	if (n->cu->DeviceTotalMem(&bytes, n->device) == CUDA_SUCCESS)
+		h->memory_bytes = (int64_t)bytes;
+	h->l2_bytes = h->last_level_cache_bytes = attribute(n, CUDA_L2_BYTES);
+	h->clock_hz = 1e3 * attribute(n, CUDA_CLOCK_KHZ);
+	if (h->memory_bytes_per_s <= 0) /* two transfers a clock */
+		h->memory_bytes_per_s = 2e3 * attribute(n, CUDA_MEMORY_CLOCK_KHZ) * attribute(n, CUDA_BUS_BITS) / 8;
+	probe_limits(n, &h->limits);
+}
+
+static enum kw_status find_device(struct nvidia *n, struct kw_error *err)
+{
+	const struct kw_cuda *cu = n->cu;
+	cuda_result r = cu->Init(0);
+	int count = 0;
+	enum kw_status st;
+
+	if (r == CUDA_NO_DEVICE || (r == CUDA_SUCCESS && (cu->DeviceGetCount(&count) != CUDA_SUCCESS || count == 0)))
+		return kw_fail(err, KW_ERR_ENV, "", "there is no NVIDIA GPU here; build for one that is elsewhere with --device SHEET");
+	if ((st = kw_cuda_status(cu, r, "cuInit", err)) != KW_OK ||
+	    (st = kw_cuda_status(cu, cu->DeviceGet(&n->device, n->ordinal), "cuDeviceGet", err)) != KW_OK)
+		return st;
+	if (!attribute(n, CUDA_HAS_VMM) || !attribute(n, CUDA_HAS_FD))
+		return kw_fail(err, KW_ERR_ENV, "", "this GPU or its driver cannot share memory by file descriptor, which keeps a "
+						    "candidate from the judge's memory");
+	r = cu->PrimaryRetain(&n->context, n->device);
+	if (r != CUDA_SUCCESS && attribute(n, CUDA_COMPUTE_MODE) == 2)
+		return kw_fail(err, KW_ERR_ENV, "", "the GPU is in prohibited compute mode");
+	return kw_cuda_status(cu, r, "cuDevicePrimaryCtxRetain", err);
+}
+
+static enum kw_status load_code(struct nvidia *n, struct kw_error *err)
+{
+	const struct {
+		cuda_function *to;
+		const char *name;
+	} all[] = { { &n->read, "kw_read" }, { &n->write, "kw_write" }, { &n->copy, "kw_copy" },
+		    { &n->fma32, "kw_fma32" }, { &n->fma64, "kw_fma64" } };
+	enum kw_status st = kw_cuda_status(n->cu, n->cu->ModuleLoadData(&n->code, kw_nvidia_ptx), "cuModuleLoadData", err);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && st == KW_OK; i++)
+		st = kw_cuda_status(n->cu, n->cu->ModuleGetFunction(all[i].to, n->code, all[i].name), "cuModuleGetFunction", err);
+	return st;
+}
+
+static enum kw_status make_scratch(struct nvidia *n, struct kw_error *err)
+{
+	struct cuda_allocation_prop p = { .type = 1, .handle_types = 1, .location = { 1, n->device } };
+	enum kw_status st = kw_cuda_status(n->cu, n->cu->MemGranularity(&n->granule_bytes, &p, 0),
+					   "cuMemGetAllocationGranularity", err);
+
+	n->scratch_bytes = 2 * (size_t)n->base.hardware.l2_bytes + (16u << 20);
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->MemAlloc(&n->scratch, n->scratch_bytes), "cuMemAlloc", err);
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->MemsetD8(n->scratch, 0, n->scratch_bytes), "cuMemsetD8", err);
+	return st;
+}
+
+static void nvidia_close(struct kw_device *d)
+{
+	struct nvidia *n = kw_nvidia_of(d);
+
+	if (!n->context || kw_nvidia_enter(n, NULL) != KW_OK)
+		return;
+	if (n->scratch)
+		n->cu->MemFree(n->scratch);
+	if (n->code)
+		n->cu->ModuleUnload(n->code);
+	n->cu->PrimaryRelease(n->device);
+}
+
+extern const struct kw_device_ops kw_device_nvidia;
+static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
+{
+	struct nvidia *n = kw_calloc(1, sizeof(*n));
+	enum kw_status st;
+
+	*out = NULL;
+	if (!n)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
+	n->base.ops = &kw_device_nvidia;
+	st = kw_cuda_load(&n->cu, err);
+	if (st == KW_OK)
+		st = find_device(n, err);
+	if (st == KW_OK)
+		st = kw_nvidia_enter(n, err);
+	if (st == KW_OK) {
+		struct kw_hardware *h = &n->base.hardware;
+
+		probe(n, h);
+		n->base.batch_bytes = BATCH_SECONDS * (h->memory_bytes_per_s > 0 ? h->memory_bytes_per_s : DEFAULT_BANDWIDTH);
+		st = load_code(n, err);
+	}
+	if (st == KW_OK)
+		st = make_scratch(n, err);
+	if (st != KW_OK) {
+		kw_device_close(&n->base);
+		return st;
+	}
+	*out = &n->base;
+	return KW_OK;
+}
+
+/* ---- ceilings ---- */
+
+/* A graph of `count` launches on rotating places of the memory at `base`. */
+struct series {
+	struct nvidia *n;
+	enum kw_ceiling_kind kind;
+	cuda_ptr base, sink;
+	size_t call_bytes;             /* read + written */
+	int places, count;
+};
+
+static enum kw_status launch_one(const struct series *s, int i, cuda_stream stream, struct kw_error *err)
+{
+	struct nvidia *n = s->n;
+	cuda_ptr x = s->base + (uint64_t)(i % s->places) * s->call_bytes, y = x + s->call_bytes / 2, sink = s->sink;
+	uint64_t all = s->call_bytes / 16, half = all / 2;
+	unsigned rounds = FMA_ROUNDS, blocks = (unsigned)n->base.hardware.units * 8;
+	void *read[] = { &x, &all, &sink }, *write[] = { &x, &all }, *copy[] = { &y, &x, &half }, *fma[] = { &sink, &rounds };
+
+	switch (s->kind) {
+	case KW_CEILING_READ:
+		return kw_nvidia_sweep(n, n->read, read, all, stream, err);
+	case KW_CEILING_WRITE:
+		return kw_nvidia_sweep(n, n->write, write, all, stream, err);
+	case KW_CEILING_COPY:
+		return kw_nvidia_sweep(n, n->copy, copy, half, stream, err);
+	case KW_CEILING_FLOPS_F32:
+	case KW_CEILING_FLOPS_F64:
+		return kw_cuda_status(n->cu, n->cu->LaunchKernel(s->kind == KW_CEILING_FLOPS_F32 ? n->fma32 : n->fma64, blocks, 1, 1,
+								 KW_PTX_THREADS, 1, 1, 0, stream, fma, NULL),
+				      "cuLaunchKernel", err);
+	}
+	return kw_fail(err, KW_ERR_BUG, "", "an unknown kind of ceiling");
+}
+
+static enum kw_status make_graph(const struct series *s, int count, cuda_stream stream, cuda_graph_exec *out,
+				 struct kw_error *err)
+{
+	const struct kw_cuda *cu = s->n->cu;
+	cuda_graph graph = NULL;
+	enum kw_status st = kw_cuda_status(cu, cu->StreamBeginCapture(stream, 1), "cuStreamBeginCapture", err);
+
+	*out = NULL;
+	if (st != KW_OK)
+		return st;
+	for (int i = 0; i < count && st == KW_OK; i++)
+		st = launch_one(s, i, stream, err);
+	if (cu->StreamEndCapture(stream, &graph) != CUDA_SUCCESS && st == KW_OK)
+		st = kw_fail(err, KW_ERR_ENV, "", "cuStreamEndCapture failed");
+	if (st == KW_OK)
+		st = kw_cuda_status(cu, cu->GraphInstantiate(out, graph, 0), "cuGraphInstantiate", err);
+	if (graph)
+		cu->GraphDestroy(graph);
+	return st;
+}
+
+static enum kw_status time_graph(const struct nvidia *n, cuda_graph_exec g, cuda_stream stream, const cuda_event *e,
+				 double *seconds, struct kw_error *err)
+{
+	const struct kw_cuda *cu = n->cu;
+	float ms = 0;
+	enum kw_status st;
+
+	cu->EventRecord(e[0], stream);
+	st = kw_cuda_status(cu, cu->GraphLaunch(g, stream), "cuGraphLaunch", err);
+	cu->EventRecord(e[1], stream);
+	if (st == KW_OK)
+		st = kw_cuda_status(cu, cu->StreamSynchronize(stream), "cuStreamSynchronize", err);
+	if (st == KW_OK)
+		st = kw_cuda_status(cu, cu->EventElapsed(&ms, e[0], e[1]), "cuEventElapsedTime", err);
+	*seconds = ms / 1e3;
+	return st;
+}
+
+/* Slope: a graph of 2n launches less one of n, over n; what one graph costs cancels. The best of some. */
+static enum kw_status slope(struct series *s, double *seconds, struct kw_error *err)
+{
+	const struct kw_cuda *cu = s->n->cu;
+	cuda_graph_exec one = NULL, two = NULL;
+	cuda_stream stream = NULL;
+	cuda_event e[2] = { NULL, NULL };
+	enum kw_status st = kw_cuda_status(cu, cu->StreamCreate(&stream, 1), "cuStreamCreate", err);
+
+	*seconds = 0;
+	for (int i = 0; i < 2 && st == KW_OK; i++)
+		st = kw_cuda_status(cu, cu->EventCreate(&e[i], 0), "cuEventCreate", err);
+	if (st == KW_OK)
+		st = make_graph(s, s->count, stream, &one, err);
+	if (st == KW_OK)
+		st = make_graph(s, 2 * s->count, stream, &two, err);
+	for (int i = 0; i < CEILING_TIMES && st == KW_OK; i++) {
+		double a = 0, b = 0, t;
+
+		st = time_graph(s->n, one, stream, e, &a, err);
+		if (st == KW_OK)
+			st = time_graph(s->n, two, stream, e, &b, err);
+		t = (b - a) / s->count;
+		if (i > 0 && t > 0 && (*seconds == 0 || t < *seconds)) /* the first one loads the code */
+			*seconds = t;
+	}
+	if (one)
+		cu->GraphExecDestroy(one);
+	if (two)
+		cu->GraphExecDestroy(two);
+	return st;
+}
+
+static bool is_flops(enum kw_ceiling_kind k)
+{
+	return k == KW_CEILING_FLOPS_F32 || k == KW_CEILING_FLOPS_F64;
+}
+
+/* Measured once a process for each kind and size. */
+static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
+				     struct kw_ceiling *out, struct kw_error *err)
+{
+	enum { KEPT = 32 };
+	static struct kw_ceiling kept[KEPT];
+	static int count;
+	struct nvidia *n = kw_nvidia_of(d);
+	int64_t call = is_flops(kind) ? 0 : (bytes + 31) / 32 * 32;
+	double guess = is_flops(kind) ? 1e-3 : (double)call / 2e12 + 2e-6, seconds = 0, footprint;
+	struct series s = { .n = n, .kind = kind, .call_bytes = (size_t)call, .places = 1 };
+	cuda_ptr memory = 0;
+	enum kw_status st;
+
+	for (int i = 0; i < count; i++)
+		if (kept[i].kind == kind && kept[i].bytes == call) {
+			*out = kept[i];
+			return KW_OK;
+		}
+	if (!measure)
+		return KW_NO;
+	if ((st = kw_nvidia_enter(n, err)) != KW_OK)
+		return st;
+	s.count = (int)(CEILING_SECONDS / guess) + 1;
+	if (s.count > 512)
+		s.count = 512;
+	footprint = 3 * (double)d->hardware.l2_bytes;
+	if (call > 0)
+		s.places = (int)(footprint / (double)call) + 2;
+	if (s.places > 4096)
+		s.places = 4096;
+	st = kw_cuda_status(n->cu, n->cu->MemAlloc(&memory, (size_t)s.places * s.call_bytes + 4096), "cuMemAlloc", err);
+	s.base = memory;
+	s.sink = memory + (size_t)s.places * s.call_bytes;
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->MemsetD8(memory, 0, (size_t)s.places * s.call_bytes + 4096), "cuMemsetD8", err);
+	if (st == KW_OK)
+		st = slope(&s, &seconds, err);
+	if (memory)
+		n->cu->MemFree(memory);
+	if (st != KW_OK)
+		return st;
+	if (seconds <= 0)
+		return KW_NO;
+	*out = (struct kw_ceiling){ .kind = kind, .bytes = call,
+				    .in_cache = (double)s.places * (double)call < 2 * (double)d->hardware.l2_bytes && !is_flops(kind),
+				    .method = is_flops(kind) ? "multiply-add chains" : "cold, graph slope" };
+	out->per_s = is_flops(kind) ? 2.0 * KW_PTX_FMAS * FMA_ROUNDS * KW_PTX_THREADS * 8.0 * d->hardware.units / seconds :
+				      (double)call / seconds;
+	if (count < KEPT)
+		kept[count++] = *out;
+	return KW_OK;
+}
+
+const struct kw_device_ops kw_device_nvidia = {
+	.name = "nvidia",
+	.open = nvidia_open,
+	.close = nvidia_close,
+	.ceiling = nvidia_ceiling,
+	.session_new = kw_nvidia_session_new,
+	.session_free = kw_nvidia_session_free,
+	.player_start = kw_nvidia_player_start,
+	.load = kw_nvidia_load,
+	.run = kw_nvidia_run,
+	.player_stop = kw_nvidia_player_stop,
+	.ptr = kw_nvidia_ptr,
+	.room = kw_nvidia_room,
+	.push = kw_nvidia_push,
+	.pull = kw_nvidia_pull,
+	.canary_ok = kw_nvidia_canary_ok,
+	.flush = kw_nvidia_flush,
+	.player_address = kw_nvidia_player_address,
+	.linger = kw_nvidia_linger,
+	.layers = kw_nvidia_layers,
+};

@@ -1,0 +1,80 @@
+/* nvidia.h - what the files of the `nvidia` device share. Private to device/.
+ *
+ * nvidia.c: the device and its ceilings. nvidia_session.c: slots. nvidia_play.c: the judge's side of a player.
+ * nvidia_player.c: the player's process. cuda_driver.c: the driver's functions. nvidia_ptx.c: device code of the judge. */
+#ifndef KW_DEVICE_NVIDIA_H
+#define KW_DEVICE_NVIDIA_H
+
+#include "device/cuda_driver.h"
+#include "device/device.h"
+
+struct nvidia {
+	struct kw_device base;         /* first: the same address */
+	const struct kw_cuda *cu;
+	int ordinal;
+	cuda_device device;
+	cuda_context context;
+	cuda_module code;
+	cuda_function read, write, copy, fma32, fma64;
+	cuda_ptr scratch;              /* twice the L2: reading it leaves nothing else there */
+	size_t scratch_bytes, granule_bytes;
+};
+struct nvidia *kw_nvidia_of(const struct kw_device *d);
+/* Every op begins so: a driver's context belongs to a thread, and the judge has several. */
+enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err);
+/* Launches a kernel of ours over n vectors of 16 bytes; and waits for everything. */
+enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
+			       struct kw_error *err);
+enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err);
+
+struct gpu_buffer {
+	cuda_allocation handle;
+	cuda_ptr map;                  /* of the whole allocation; the buffer begins offset bytes into it */
+	size_t allocation_bytes, offset;
+};
+/* What of a buffer the host holds: of one slot at a time. */
+struct gpu_mirror {
+	void *host;
+	size_t host_bytes;
+	int slot;                      /* -1: of none */
+	bool pinned;
+};
+struct gpu_session {
+	struct kw_session base;        /* first: the same address */
+	struct nvidia *device;
+	struct kw_buffer_spec *specs;  /* own copies, names too */
+	size_t buffer_count, tensor_count;
+	int slots;
+	struct gpu_buffer *buffers;    /* [slot * buffer_count + buffer] */
+	struct gpu_mirror *mirrors;    /* [buffer] */
+	uint32_t canary;
+	enum kw_status failed;         /* of a push or a pull; the next run returns it */
+	struct kw_error failure;
+};
+struct gpu_session *kw_gpu_session_of(const struct kw_session *s);
+struct gpu_buffer *kw_gpu_buffer(const struct gpu_session *s, int slot, int buffer);
+/* After a run: what the host holds of the outputs is old. */
+void kw_gpu_session_forget(struct gpu_session *s);
+
+enum kw_status kw_nvidia_session_new(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
+				     struct kw_error *err);
+void kw_nvidia_session_free(struct kw_session *s);
+void *kw_nvidia_ptr(struct kw_session *s, int slot, int buffer);
+void *kw_nvidia_room(struct kw_session *s, int slot, int buffer);
+enum kw_status kw_nvidia_push(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+enum kw_status kw_nvidia_pull(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+bool kw_nvidia_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
+void kw_nvidia_flush(struct kw_session *s, int slot, int part, int parts);
+uint64_t kw_nvidia_player_address(struct kw_session *s, int slot, int buffer);
+
+enum kw_status kw_nvidia_player_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
+				      struct kw_error *err);
+enum kw_status kw_nvidia_load(struct kw_player *p, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+			      int timeout_ms, struct kw_play_result *r, struct kw_error *err);
+enum kw_status kw_nvidia_run(struct kw_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+			     struct kw_error *err);
+void kw_nvidia_player_stop(struct kw_player *p);
+int64_t kw_nvidia_linger(struct kw_player *p, int64_t ns);
+const char *kw_nvidia_layers(const struct kw_player *p);
+
+#endif

@@ -1,0 +1,413 @@
+/* The judge's side of a player on an NVIDIA device. */
+#include "device/child.h"
+#include "device/nvidia.h"
+#include "device/nvidia_wire.h"
+#include "device/play.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { START_TIMEOUT_MS = 60000, PREPARE_TIMEOUT_MS = 30000 };
+
+struct gpu_player {
+	struct kw_player base;         /* first: the same address */
+	struct gpu_session *session;
+	struct kw_child child;
+	char layers[200];
+};
+
+static struct gpu_player *mine(const struct kw_player *p)
+{
+	return (struct gpu_player *)(uintptr_t)p;
+}
+
+static enum kw_got await(struct gpu_player *p, int timeout_ms, struct gpu_reply *r, int64_t *when)
+{
+	enum kw_got g = kw_child_await(&p->child, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), when);
+
+	r->text[sizeof(r->text) - 1] = '\0';
+	return g;
+}
+
+/* ---- start ---- */
+
+static enum kw_status send_maps(struct gpu_player *p, struct kw_error *err)
+{
+	struct gpu_session *s = p->session;
+	const struct kw_cuda *cu = s->device->cu;
+	size_t total = (size_t)s->slots * s->buffer_count;
+	enum kw_status st = KW_OK;
+
+	for (size_t first = 0; st == KW_OK && first < total; first += WIRE_MAPS_MAX) {
+		struct gpu_map m = { .op = GPU_MAP };
+		int fds[WIRE_MAPS_MAX];
+
+		for (size_t i = first; i < total && m.count < WIRE_MAPS_MAX && st == KW_OK; i++) {
+			const struct gpu_buffer *b = &s->buffers[i];
+			const struct kw_buffer_spec *spec = &s->specs[i % s->buffer_count];
+
+			st = kw_cuda_status(cu, cu->MemExport(&fds[m.count], b->handle, 1, 0), "cuMemExportToShareableHandle", err);
+			if (st == KW_OK)
+				m.one[m.count++] = (struct gpu_map_one){ b->allocation_bytes, b->offset, spec->bytes,
+									 spec->read_only, spec->zero };
+		}
+		if (st == KW_OK)
+			st = kw_child_send(&p->child, &m, sizeof(m), fds, (int)m.count, err);
+		for (uint32_t i = 0; i < m.count; i++)
+			close(fds[i]);
+	}
+	return st;
+}
+
+static enum kw_status await_ready(struct gpu_player *p, struct kw_error *err)
+{
+	struct gpu_reply r = { 0 };
+	int64_t when;
+	enum kw_got g = await(p, START_TIMEOUT_MS, &r, &when);
+
+	if (g == KW_GOT_INTERRUPTED)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	if (g == KW_GOT_REPLY && r.kind == GPU_READY) {
+		kw_play_name_layers(r.layers, r.landlock_abi, p->layers, sizeof(p->layers));
+		return KW_OK;
+	}
+	if (g == KW_GOT_REPLY)
+		return kw_fail(err, r.number == CUDA_OUT_OF_MEMORY ? KW_ERR_NOMEM : KW_ERR_ENV, "", "the player did not start: %s",
+			       r.text[0] ? r.text : "unexpected answer");
+	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
+}
+
+enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct kw_player_opts *o, struct kw_player **out,
+				      struct kw_error *err)
+{
+	struct gpu_session *s = kw_gpu_session_of(session);
+	struct gpu_player *p = kw_calloc(1, sizeof(*p));
+	struct gpu_start start = { .op = GPU_START, .trusted = o->trusted, .ordinal = (uint32_t)s->device->ordinal,
+				   .buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots };
+	enum kw_status st;
+
+	*out = NULL;
+	if (!p)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
+	p->base.session = session;
+	p->session = s;
+	kw_child_init(&p->child);
+	st = kw_nvidia_enter(s->device, err);
+	/* The driver needs /proc and the device's files until it has a context: no namespaces. */
+	if (st == KW_OK)
+		st = kw_child_start(&p->child, false, 1, err);
+	if (st == KW_OK)
+		st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
+	if (st == KW_OK)
+		st = send_maps(p, err);
+	if (st == KW_OK)
+		st = await_ready(p, err);
+	if (st != KW_OK) {
+		kw_nvidia_player_stop(&p->base);
+		return st;
+	}
+	*out = &p->base;
+	return KW_OK;
+}
+
+void kw_nvidia_player_stop(struct kw_player *player)
+{
+	struct gpu_player *p = mine(player);
+
+	if (!p)
+		return;
+	kw_child_close(&p->child);
+	kw_free(p);
+}
+
+/* ---- what an end means ---- */
+
+static void describe_fault(int number, struct kw_play_result *r, const char *words)
+{
+	static const struct {
+		int number;
+		enum kw_subclass sub;
+		const char *text;
+	} known[] = {
+		{ CUDA_ILLEGAL_ADDRESS, KW_S_ILLEGAL_ACCESS, "it touched device memory that is in none of its buffers, or wrote to an "
+							     "input, which is read-only" },
+		{ CUDA_MISALIGNED, KW_S_MISALIGNED, "a vector access to an address that is not aligned to its size" },
+		{ CUDA_ILLEGAL_INSTRUCTION, KW_S_CRASH, "an illegal instruction or a trap" },
+		{ CUDA_INVALID_PC, KW_S_CRASH, "a jump to an address that holds no code" },
+		{ CUDA_INVALID_ADDRESS_SPACE, KW_S_ILLEGAL_ACCESS, "an access to an address of another memory space" },
+		{ CUDA_STACK_ERROR, KW_S_CRASH, "its stack overflowed or was corrupted" },
+		{ CUDA_ASSERT, KW_S_CRASH, "an assertion in the kernel failed" },
+		{ CUDA_LAUNCH_TIMEOUT, KW_S_TIMEOUT, "the system's watchdog ended it" },
+		{ CUDA_LAUNCH_RESOURCES, KW_S_LAUNCH_RESOURCES, "a launch needs more registers or shared memory than there are" },
+		{ CUDA_OUT_OF_MEMORY, KW_S_OUT_OF_MEMORY, "the device has no memory left for it" },
+	};
+
+	r->end = KW_PLAY_FAULT;
+	r->fault = KW_S_CRASH;
+	snprintf(r->detail, sizeof(r->detail), "the device stopped it: %.120s", words);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].number == number) {
+			r->fault = known[i].sub;
+			snprintf(r->detail, sizeof(r->detail), "%s (%.60s)", known[i].text, words);
+		}
+}
+
+/* Whatever did not end well: the process is of no use afterwards. */
+static void describe(struct gpu_player *p, enum kw_got g, const struct gpu_reply *w, int timeout_ms, struct kw_play_result *r)
+{
+	if (g == KW_GOT_TIMEOUT) {
+		r->end = KW_PLAY_TIMEOUT;
+		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
+	} else if (g == KW_GOT_END) {
+		r->end = KW_PLAY_FAULT;
+		r->fault = KW_S_CRASH;
+		snprintf(r->detail, sizeof(r->detail), "its process ended");
+	} else if (g == KW_GOT_REPLY && w->kind == GPU_FAULT) {
+		describe_fault(w->number, r, w->text);
+	} else if (g == KW_GOT_REPLY && w->kind == GPU_NO_ENTRY) {
+		r->end = KW_PLAY_NO_ENTRY;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(r->detail) - 1, w->text);
+		return; /* the process is well */
+	} else if (g == KW_GOT_REPLY && w->kind == GPU_REFUSED) {
+		r->end = KW_PLAY_FAULT;
+		r->fault = w->number == CUDA_NO_BINARY	     ? KW_S_LAUNCH_ARCHITECTURE
+			   : w->number == CUDA_OUT_OF_MEMORY ? KW_S_OUT_OF_MEMORY
+			   : w->number == CUDA_LAUNCH_RESOURCES ? KW_S_LAUNCH_RESOURCES
+								: KW_S_CONFIGURATION;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(r->detail) - 1, w->text);
+	} else if (g == KW_GOT_REPLY && w->kind == GPU_MACHINE) {
+		r->end = KW_PLAY_NO_MEMORY;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(r->detail) - 1, w->text);
+	} else {
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
+	}
+	kw_child_kill(&p->child);
+}
+
+static enum kw_status exchange(struct gpu_player *p, const void *command, size_t bytes, int fd, uint64_t nonce, uint32_t expect,
+			       int timeout_ms, struct kw_play_result *r, struct gpu_reply *w, struct kw_error *err)
+{
+	int64_t begin = kw_now_ns(), when = begin;
+	enum kw_status st = kw_child_send(&p->child, command, bytes, &fd, fd >= 0 ? 1 : 0, err);
+	enum kw_got g;
+
+	if (st != KW_OK)
+		return st;
+	g = await(p, timeout_ms, w, &when);
+	r->wall_ns = when - begin;
+	if (g == KW_GOT_INTERRUPTED) {
+		kw_child_kill(&p->child);
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	}
+	r->end = KW_PLAY_DONE;
+	if (g != KW_GOT_REPLY || w->kind != expect || w->nonce != nonce)
+		describe(p, g, w, timeout_ms, r);
+	return KW_OK;
+}
+
+/* ---- load ---- */
+
+static enum kw_status bind_arg(const struct gpu_session *s, const struct kw_bound_arg *a, struct gpu_arg *to,
+			       struct kw_error *err)
+{
+	float f = (float)a->f;
+
+	switch (a->kind) {
+	case KW_ARG_TENSOR:
+	case KW_ARG_WORKSPACE:
+		to->kind = GPU_ARG_BUFFER;
+		to->index = (uint32_t)a->index + (a->kind == KW_ARG_WORKSPACE ? (uint32_t)s->tensor_count : 0);
+		if (a->index < 0 || to->index >= s->buffer_count)
+			return kw_fail(err, KW_ERR_BUG, "", "argument %d of a plan is not a buffer", a->index);
+		return KW_OK;
+	case KW_ARG_TENSORMAP:
+		to->kind = GPU_ARG_MAP;
+		to->index = (uint32_t)a->index;
+		return KW_OK;
+	case KW_ARG_SCALAR:
+	case KW_ARG_PARAM:
+		to->kind = GPU_ARG_BYTES;
+		to->bytes = (uint32_t)kw_dtype_bytes(a->dtype);
+		to->bits = (uint64_t)a->i;
+		if (a->dtype == KW_F64)
+			memcpy(&to->bits, &a->f, sizeof(a->f));
+		else if (a->dtype == KW_F32)
+			memcpy(&to->bits, &f, sizeof(f));
+		return KW_OK;
+	}
+	return kw_fail(err, KW_ERR_BUG, "", "an unknown kind of argument");
+}
+
+static enum kw_status bind_kernel(const struct gpu_session *s, const struct kw_bound_kernel *from, struct gpu_kernel *to,
+				  struct kw_error *err)
+{
+	if (from->arg_count > GPU_ARGS_MAX || strlen(from->name) >= sizeof(to->name))
+		return kw_fail(err, KW_ERR_LIMIT, from->name, "more than %d arguments or a name over %d bytes", GPU_ARGS_MAX,
+			       WIRE_NAME_MAX - 1);
+	snprintf(to->name, sizeof(to->name), "%s", from->name);
+	for (int i = 0; i < 3; i++) {
+		to->grid[i] = (uint32_t)from->grid[i];
+		to->block[i] = (uint32_t)from->block[i];
+		to->cluster[i] = (uint32_t)from->cluster[i];
+	}
+	to->smem_bytes = (uint32_t)from->smem_bytes;
+	to->cooperative = from->cooperative;
+	to->pdl = from->pdl;
+	to->arg_count = (uint32_t)from->arg_count;
+	for (size_t i = 0; i < from->arg_count; i++) {
+		enum kw_status st = bind_arg(s, &from->args[i], &to->args[i], err);
+
+		if (st != KW_OK)
+			return st;
+	}
+	return KW_OK;
+}
+
+/* CUtensorMapDataType. */
+static int map_type(enum kw_dtype d)
+{
+	switch (d) {
+	case KW_U8:
+	case KW_I8:
+	case KW_BOOL:
+	case KW_F8E4M3:
+	case KW_F8E5M2:
+		return 0;
+	case KW_I16:
+		return 1;
+	case KW_I32:
+		return 3;
+	case KW_I64:
+		return 5;
+	case KW_F16:
+		return 6;
+	case KW_F32:
+		return 7;
+	case KW_F64:
+		return 8;
+	case KW_BF16:
+		return 9;
+	default:
+		return -1;
+	}
+}
+
+static enum kw_status bind_map(const struct gpu_session *s, const struct kw_bound_map *from, struct gpu_tensor_map *to,
+			       struct kw_error *err)
+{
+	int type = map_type(from->dtype);
+
+	if (type < 0 || from->rank > GPU_RANK_MAX)
+		return kw_fail(err, KW_ERR_INPUT, "", "a tensor map of type %s and rank %d", kw_dtype_name(from->dtype), from->rank);
+	to->buffer = (uint32_t)from->index + (from->kind == KW_ARG_WORKSPACE ? (uint32_t)s->tensor_count : 0);
+	to->rank = (uint32_t)from->rank;
+	to->type = (uint32_t)type;
+	to->swizzle = from->swizzle_bytes == 128 ? 3 : from->swizzle_bytes == 64 ? 2 : from->swizzle_bytes == 32;
+	to->l2 = from->l2_bytes == 256 ? 3 : from->l2_bytes == 128 ? 2 : from->l2_bytes == 64;
+	to->empty = from->empty;
+	for (int i = 0; i < from->rank; i++) {
+		int j = from->rank - 1 - i;
+
+		to->dim[i] = (uint64_t)from->dim[j];
+		to->stride_bytes[i] = (uint64_t)from->stride_bytes[j];
+		to->box[i] = (uint32_t)from->box[j];
+	}
+	return KW_OK;
+}
+
+static enum kw_status make_load(const struct gpu_session *s, const struct kw_bound_plan *plan, struct gpu_load *l,
+				struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	if (plan->kernel_count > GPU_KERNELS_MAX || plan->tensormap_count > GPU_MAPS_MAX)
+		return kw_fail(err, KW_ERR_LIMIT, "", "a plan of %zu kernels and %zu tensor maps (at most %d and %d)",
+			       plan->kernel_count, plan->tensormap_count, GPU_KERNELS_MAX, GPU_MAPS_MAX);
+	l->op = GPU_LOAD;
+	l->kernel_count = (uint32_t)plan->kernel_count;
+	l->map_count = (uint32_t)plan->tensormap_count;
+	for (size_t i = 0; i < plan->tensormap_count && st == KW_OK; i++)
+		st = bind_map(s, &plan->tensormaps[i], &l->maps[i], err);
+	for (size_t i = 0; i < plan->kernel_count && st == KW_OK; i++)
+		st = bind_kernel(s, &plan->kernels[i], &l->kernels[i], err);
+	return st;
+}
+
+static void result_init(struct kw_play_result *r)
+{
+	*r = (struct kw_play_result){ .buffer = -1, .slot = -1, .slot_ns = r->slot_ns };
+}
+
+enum kw_status kw_nvidia_load(struct kw_player *player, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+			      int timeout_ms, struct kw_play_result *r, struct kw_error *err)
+{
+	struct gpu_player *p = mine(player);
+	struct gpu_load *l = kw_calloc(1, sizeof(*l));
+	struct gpu_reply w = { 0 };
+	int fd = -1;
+	enum kw_status st;
+
+	result_init(r);
+	st = l ? make_load(p->session, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
+	if (st == KW_OK)
+		st = kw_play_seal(code->code, code->code_bytes, &fd, err);
+	if (st == KW_OK) {
+		l->nonce = kw_random_u64();
+		st = exchange(p, l, sizeof(*l), fd, l->nonce, GPU_LOADED, timeout_ms, r, &w, err);
+	}
+	if (fd >= 0)
+		close(fd);
+	kw_free(l);
+	return st;
+}
+
+/* ---- run ---- */
+
+enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+			     struct kw_error *err)
+{
+	struct gpu_player *p = mine(player);
+	struct gpu_run run = { .op = GPU_PREPARE, .count = (uint32_t)n, .nonce = kw_random_u64() };
+	struct gpu_reply w = { 0 };
+	enum kw_status st;
+
+	result_init(r);
+	if (p->session->failed != KW_OK) {
+		if (err)
+			*err = p->session->failure;
+		return p->session->failed;
+	}
+	if (n < 0 || n > WIRE_ORDER_MAX)
+		return kw_fail(err, KW_ERR_BUG, "", "a batch of %d calls (at most %d)", n, WIRE_ORDER_MAX);
+	for (int i = 0; i < n; i++) {
+		if (order[i] < 0 || order[i] >= p->session->slots)
+			return kw_fail(err, KW_ERR_BUG, "", "slot %d of %d", order[i], p->session->slots);
+		run.order[i] = order[i];
+	}
+	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_PREPARED, PREPARE_TIMEOUT_MS, r, &w, err);
+	if (st != KW_OK || r->end != KW_PLAY_DONE)
+		return st;
+	run.op = GPU_GO;
+	run.nonce = kw_random_u64();
+	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_DONE, timeout_ms, r, &w, err);
+	kw_gpu_session_forget(p->session);
+	return st;
+}
+
+/* No host code of a candidate runs here, and a run ends when the device is idle: nothing can go on. */
+int64_t kw_nvidia_linger(struct kw_player *p, int64_t ns)
+{
+	kw_sleep_ns(ns);
+	kw_gpu_session_forget(mine(p)->session);
+	return 0;
+}
+
+const char *kw_nvidia_layers(const struct kw_player *p)
+{
+	return mine(p)->layers;
+}

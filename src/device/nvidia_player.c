@@ -1,0 +1,432 @@
+/* The player's process on an NVIDIA device: a context of its own, the judge's buffers, one module at a time. */
+#include "device/cuda_driver.h"
+#include "device/nvidia_wire.h"
+#include "device/sandbox.h"
+#include "device/seccomp.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SMEM_WITHOUT_OPT_IN = 48 << 10, CLUSTER_WITHOUT_OPT_IN = 8 };
+
+struct mapping {
+	cuda_ptr base;                 /* of the buffer */
+	size_t bytes;
+	int zero;
+};
+struct kernel {
+	struct gpu_kernel plan;
+	cuda_function function;
+};
+static struct {
+	const struct kw_cuda *cu;
+	struct gpu_start start;
+	cuda_device device;
+	cuda_context context;
+	cuda_stream stream;
+	cuda_event event[2];
+	struct mapping *maps;          /* [slot * buffers + buffer] */
+	void *tensor_map_memory;
+	struct cuda_tensor_map *tensor_maps; /* in it, aligned: [slot * map_count + map] */
+	struct kernel kernels[GPU_KERNELS_MAX];
+	uint32_t kernel_count, map_count;
+	cuda_module module;
+	cuda_graph_exec graph;
+	union {
+		struct gpu_load load;
+		struct gpu_run run;
+		struct gpu_map map;
+		struct gpu_start start;
+		uint32_t op;
+	} in;
+} me;
+
+/* ---- messages ---- */
+
+static void reply(const struct gpu_reply *r)
+{
+	while (send(WIRE_CONTROL, r, sizeof(*r), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void answer(enum gpu_kind kind, uint64_t nonce)
+{
+	struct gpu_reply r = { .kind = kind, .nonce = nonce };
+
+	reply(&r);
+}
+
+/* "what: CUDA_ERROR_..." */
+static void refuse(enum gpu_kind kind, uint64_t nonce, const char *what, cuda_result number)
+{
+	struct gpu_reply r = { .kind = kind, .number = number, .nonce = nonce };
+	char name[80];
+
+	snprintf(r.text, sizeof(r.text), "%s%s%s", what, *what ? ": " : "", kw_cuda_error(me.cu, number, name, sizeof(name)));
+	reply(&r);
+}
+
+static _Noreturn void machine_fault(const char *what, const char *why, int number)
+{
+	struct gpu_reply r = { .kind = GPU_MACHINE, .number = number };
+
+	snprintf(r.text, sizeof(r.text), "%s: %s", what, why);
+	reply(&r);
+	_exit(120);
+}
+
+static void need(cuda_result r, const char *call)
+{
+	char name[80];
+
+	if (r != CUDA_SUCCESS)
+		machine_fault(call, kw_cuda_error(me.cu, r, name, sizeof(name)), r);
+}
+
+static bool receive(int *fds, int max, int *got)
+{
+	char control[CMSG_SPACE(sizeof(int) * WIRE_MAPS_MAX)];
+	struct iovec v = { &me.in, sizeof(me.in) };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	if (max > 0) {
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+	}
+	do
+		n = recvmsg(WIRE_CONTROL, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	*got = 0;
+	if (n < (ssize_t)sizeof(uint32_t))
+		return false;
+	for (c = max > 0 ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+			*got = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+			memcpy(fds, CMSG_DATA(c), (size_t)*got * sizeof(int));
+		}
+	return true;
+}
+
+/* ---- trusted start-up ---- */
+
+static void start_driver(void)
+{
+	struct kw_error err = { 0 };
+
+	if (kw_cuda_load(&me.cu, &err) != KW_OK)
+		machine_fault("no driver in the player", err.text, 0);
+	need(me.cu->Init(0), "cuInit");
+	need(me.cu->DeviceGet(&me.device, (int)me.start.ordinal), "cuDeviceGet");
+	need(me.cu->PrimaryRetain(&me.context, me.device), "cuDevicePrimaryCtxRetain");
+	need(me.cu->CtxSetCurrent(me.context), "cuCtxSetCurrent");
+	need(me.cu->StreamCreate(&me.stream, 1 /* does not wait for the default stream */), "cuStreamCreate");
+	for (int i = 0; i < 2; i++)
+		need(me.cu->EventCreate(&me.event[i], 0), "cuEventCreate");
+}
+
+/* Between two granules of addresses where nothing is: one element too far faults. */
+static void map_one(const struct gpu_map_one *o, int fd, struct mapping *to)
+{
+	struct cuda_allocation_prop prop = { .type = 1, .handle_types = 1, .location = { 1, me.device } };
+	struct cuda_access access = { .location = { 1, me.device }, .flags = o->read_only ? 1 : 3 };
+	cuda_allocation handle;
+	cuda_ptr at;
+	size_t granule;
+
+	need(me.cu->MemGranularity(&granule, &prop, 0), "cuMemGetAllocationGranularity");
+	need(me.cu->MemImport(&handle, (void *)(uintptr_t)fd, 1), "cuMemImportFromShareableHandle");
+	close(fd);
+	need(me.cu->MemReserve(&at, o->allocation_bytes + 2 * granule, 0, 0, 0), "cuMemAddressReserve");
+	need(me.cu->MemMap(at + granule, o->allocation_bytes, 0, handle, 0), "cuMemMap");
+	need(me.cu->MemSetAccess(at + granule, o->allocation_bytes, &access, 1), "cuMemSetAccess");
+	need(me.cu->MemRelease(handle), "cuMemRelease"); /* the map keeps it */
+	*to = (struct mapping){ at + granule + o->offset, o->bytes, o->zero != 0 };
+}
+
+static void map_slots(void)
+{
+	size_t total = (size_t)me.start.slots * me.start.buffers, done = 0;
+
+	me.maps = kw_calloc(total + 1, sizeof(*me.maps));
+	if (!me.maps)
+		machine_fault("no memory for the maps", strerror(ENOMEM), ENOMEM);
+	while (done < total) {
+		int fds[WIRE_MAPS_MAX], got;
+
+		if (!receive(fds, WIRE_MAPS_MAX, &got) || me.in.op != GPU_MAP || (int)me.in.map.count != got)
+			machine_fault("the buffers did not arrive", strerror(EPROTO), EPROTO);
+		for (int i = 0; i < got; i++)
+			map_one(&me.in.map.one[i], fds[i], &me.maps[done++]);
+	}
+}
+
+/* A context exists: from here on the driver needs its open files only. */
+static void lock_down(struct gpu_reply *r)
+{
+	struct kw_seccomp_filter filter;
+	bool filtered = kw_seccomp_gpu(&filter);
+
+	if (kw_sandbox_no_new_privs())
+		r->layers |= LAYER_NNP;
+	if (kw_sandbox_landlock_nothing()) {
+		r->layers |= LAYER_LANDLOCK;
+		r->landlock_abi = kw_landlock_abi();
+	}
+	if (filtered && kw_seccomp_load(&filter))
+		r->layers |= LAYER_SECCOMP;
+}
+
+/* ---- load ---- */
+
+static void unload(void)
+{
+	if (me.graph)
+		me.cu->GraphExecDestroy(me.graph);
+	if (me.module)
+		me.cu->ModuleUnload(me.module);
+	me.graph = NULL;
+	me.module = NULL;
+	me.kernel_count = 0;
+}
+
+static bool make_maps(const struct gpu_load *l)
+{
+	enum { ALIGN = 64 };
+
+	kw_free(me.tensor_map_memory);
+	me.tensor_map_memory = kw_alloc(((size_t)me.start.slots * l->map_count + 1) * sizeof(*me.tensor_maps) + ALIGN);
+	me.map_count = l->map_count;
+	if (!me.tensor_map_memory)
+		machine_fault("no memory for tensor maps", strerror(ENOMEM), ENOMEM);
+	me.tensor_maps = (struct cuda_tensor_map *)(((uintptr_t)me.tensor_map_memory + ALIGN - 1) / ALIGN * ALIGN);
+	for (uint32_t slot = 0; slot < me.start.slots; slot++)
+		for (uint32_t i = 0; i < l->map_count; i++) {
+			const struct gpu_tensor_map *m = &l->maps[i];
+			static const uint32_t ones[GPU_RANK_MAX] = { 1, 1, 1, 1, 1 };
+			cuda_ptr base = me.maps[slot * me.start.buffers + m->buffer].base;
+			cuda_result r;
+
+			if (m->empty)
+				continue;
+			r = me.cu->TensorMapEncode(&me.tensor_maps[slot * l->map_count + i], (int)m->type, m->rank,
+						   (void *)(uintptr_t)base, m->dim, m->stride_bytes + 1, m->box, ones, 0,
+						   (int)m->swizzle, (int)m->l2, 0);
+			if (r != CUDA_SUCCESS) {
+				refuse(GPU_REFUSED, l->nonce, "the hardware refuses tensor map", r);
+				return false;
+			}
+		}
+	return true;
+}
+
+static bool find_kernel(const struct gpu_load *l, uint32_t i)
+{
+	struct kernel *k = &me.kernels[i];
+	const struct gpu_kernel *g = &l->kernels[i];
+	uint32_t cluster = g->cluster[0] * (g->cluster[1] ? g->cluster[1] : 1) * (g->cluster[2] ? g->cluster[2] : 1);
+	cuda_result r = me.cu->ModuleGetFunction(&k->function, me.module, g->name);
+	char what[WIRE_NAME_MAX + 80];
+
+	k->plan = *g;
+	if (r != CUDA_SUCCESS) {
+		struct gpu_reply e = { .kind = GPU_NO_ENTRY, .number = r, .nonce = l->nonce };
+
+		snprintf(e.text, sizeof(e.text), "%s", g->name);
+		reply(&e);
+		return false;
+	}
+	if (g->smem_bytes > SMEM_WITHOUT_OPT_IN)
+		r = me.cu->FuncSetAttribute(k->function, CUDA_FUNC_DYNAMIC_SMEM, (int)g->smem_bytes);
+	if (r != CUDA_SUCCESS) {
+		snprintf(what, sizeof(what), "kernel %s asks for %u bytes of dynamic shared memory", g->name, g->smem_bytes);
+		refuse(GPU_REFUSED, l->nonce, what, CUDA_LAUNCH_RESOURCES);
+		return false;
+	}
+	if (cluster > CLUSTER_WITHOUT_OPT_IN)
+		me.cu->FuncSetAttribute(k->function, CUDA_FUNC_WIDE_CLUSTER, 1); /* the launch says if it is refused */
+	return true;
+}
+
+static void do_load(int fd)
+{
+	const struct gpu_load *l = &me.in.load;
+	struct stat info = { 0 };
+	void *code = MAP_FAILED;
+	cuda_result r;
+
+	unload();
+	if (fstat(fd, &info) == 0 && info.st_size > 0)
+		code = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (code == MAP_FAILED)
+		machine_fault("cannot map the artefact", strerror(errno), errno);
+	r = me.cu->ModuleLoadData(&me.module, code);
+	munmap(code, (size_t)info.st_size);
+	if (r != CUDA_SUCCESS) {
+		me.module = NULL;
+		refuse(GPU_REFUSED, l->nonce, "the driver does not load it", r);
+		return;
+	}
+	for (uint32_t i = 0; i < l->kernel_count; i++)
+		if (!find_kernel(l, i))
+			return;
+	me.kernel_count = l->kernel_count;
+	if (make_maps(l))
+		answer(GPU_LOADED, l->nonce);
+}
+
+/* ---- run ---- */
+
+static bool empty_grid(const struct gpu_kernel *g)
+{
+	return g->grid[0] == 0 || g->grid[1] == 0 || g->grid[2] == 0;
+}
+
+static cuda_result launch(struct kernel *k, uint32_t slot, bool may_overlap)
+{
+	struct gpu_kernel *g = &k->plan;
+	struct cuda_attribute attributes[3] = { 0 };
+	struct cuda_launch c = { .smem_bytes = g->smem_bytes, .stream = me.stream, .attributes = attributes };
+	void *args[GPU_ARGS_MAX];
+
+	memcpy(c.grid, g->grid, sizeof(c.grid));
+	memcpy(c.block, g->block, sizeof(c.block));
+	if (g->cooperative)
+		attributes[c.attribute_count++] = (struct cuda_attribute){ .id = CUDA_LAUNCH_COOPERATIVE, .value.on = 1 };
+	if (g->cluster[0])
+		attributes[c.attribute_count++] = (struct cuda_attribute){
+			.id = CUDA_LAUNCH_CLUSTER, .value.cluster = { g->cluster[0], g->cluster[1], g->cluster[2] } };
+	if (g->pdl && may_overlap)
+		attributes[c.attribute_count++] = (struct cuda_attribute){ .id = CUDA_LAUNCH_PDL, .value.on = 1 };
+	for (uint32_t i = 0; i < g->arg_count; i++) {
+		struct gpu_arg *a = &g->args[i];
+
+		if (a->kind == GPU_ARG_MAP) {
+			args[i] = &me.tensor_maps[slot * me.map_count + a->index];
+			continue;
+		}
+		if (a->kind == GPU_ARG_BUFFER)
+			a->bits = me.maps[slot * me.start.buffers + a->index].base;
+		args[i] = &a->bits;
+	}
+	return me.cu->LaunchKernelEx(&c, k->function, args, NULL);
+}
+
+static cuda_result capture_slot(uint32_t slot, const char **which)
+{
+	const struct mapping *m = &me.maps[slot * me.start.buffers];
+	cuda_result r = CUDA_SUCCESS;
+	bool first = true;
+
+	for (uint32_t i = 0; i < me.start.buffers && r == CUDA_SUCCESS; i++)
+		if (m[i].zero && m[i].bytes)
+			r = me.cu->MemsetD8Async(m[i].base, 0, m[i].bytes, me.stream);
+	for (uint32_t i = 0; i < me.kernel_count && r == CUDA_SUCCESS; i++) {
+		if (empty_grid(&me.kernels[i].plan))
+			continue;
+		*which = me.kernels[i].plan.name;
+		r = launch(&me.kernels[i], slot, !first); /* the first one of a call waits for the call before */
+		first = false;
+	}
+	return r;
+}
+
+static void do_prepare(void)
+{
+	const struct gpu_run *run = &me.in.run;
+	cuda_graph graph = NULL;
+	const char *which = "";
+	cuda_result r, ended;
+	char what[WIRE_NAME_MAX + 200];
+
+	if (me.graph)
+		me.cu->GraphExecDestroy(me.graph);
+	me.graph = NULL;
+	need(me.cu->StreamBeginCapture(me.stream, 2 /* relaxed: nobody else uses this process */), "cuStreamBeginCapture");
+	r = CUDA_SUCCESS;
+	for (uint32_t i = 0; i < run->count && r == CUDA_SUCCESS; i++)
+		r = capture_slot((uint32_t)run->order[i], &which);
+	ended = me.cu->StreamEndCapture(me.stream, &graph);
+	if (r == CUDA_SUCCESS)
+		r = ended;
+	if (r == CUDA_SUCCESS)
+		r = me.cu->GraphInstantiate(&me.graph, graph, 0);
+	if (r == CUDA_SUCCESS)
+		r = me.cu->GraphUpload(me.graph, me.stream);
+	if (r == CUDA_SUCCESS)
+		r = me.cu->StreamSynchronize(me.stream);
+	if (graph)
+		me.cu->GraphDestroy(graph);
+	if (r == CUDA_SUCCESS) {
+		answer(GPU_PREPARED, run->nonce);
+		return;
+	}
+	snprintf(what, sizeof(what), "the launch of %s is refused", *which ? which : "the graph");
+	refuse(GPU_REFUSED, run->nonce, what, r);
+}
+
+static void do_go(void)
+{
+	struct gpu_reply done = { .kind = GPU_DONE, .nonce = me.in.run.nonce };
+	float ms = 0;
+	cuda_result r;
+
+	me.cu->EventRecord(me.event[0], me.stream);
+	r = me.cu->GraphLaunch(me.graph, me.stream);
+	me.cu->EventRecord(me.event[1], me.stream);
+	if (r == CUDA_SUCCESS)
+		r = me.cu->StreamSynchronize(me.stream);
+	if (r != CUDA_SUCCESS) {
+		refuse(GPU_FAULT, me.in.run.nonce, "", r);
+		return;
+	}
+	me.cu->EventElapsed(&ms, me.event[0], me.event[1]);
+	done.event_ns = (int64_t)(ms * 1e6f);
+	reply(&done);
+}
+
+static _Noreturn void loop(void)
+{
+	for (;;) {
+		int fds[WIRE_MAPS_MAX], got;
+
+		if (!receive(fds, WIRE_MAPS_MAX, &got))
+			_exit(0); /* the judge has gone */
+		if (me.in.op == GPU_LOAD && got == 1)
+			do_load(fds[0]);
+		else if (me.in.op == GPU_PREPARE)
+			do_prepare();
+		else if (me.in.op == GPU_GO && me.graph)
+			do_go();
+		else
+			_exit(121);
+	}
+}
+
+void kw_nvidia_player(void)
+{
+	struct gpu_reply ready = { .kind = GPU_READY };
+	int none;
+
+	if (!receive(NULL, 0, &none) || me.in.op != GPU_START)
+		_exit(2);
+	me.start = me.in.start;
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	start_driver();
+	map_slots();
+	if (!me.start.trusted)
+		lock_down(&ready);
+	reply(&ready);
+	loop();
+}

@@ -1,0 +1,70 @@
+/* nvidia_wire.h - what judge and player say to each other on an NVIDIA device, over the same kind of socket as on the
+ * cpu (wire.h). Private to device/.
+ *
+ * In plan form the player's host code is ours and only the device code is a candidate's, so its answers are claims only
+ * as far as a kernel could break the driver. A run has two halves: PREPARE builds the graph of a batch, GO plays it;
+ * the judge's clock runs during GO alone. */
+#ifndef KW_DEVICE_NVIDIA_WIRE_H
+#define KW_DEVICE_NVIDIA_WIRE_H
+
+#include "device/wire.h"
+
+enum { GPU_KERNELS_MAX = 32, GPU_ARGS_MAX = 40, GPU_MAPS_MAX = 16, GPU_RANK_MAX = 5 };
+
+enum gpu_op { GPU_START = 0x6770, GPU_MAP, GPU_LOAD, GPU_PREPARE, GPU_GO };
+
+struct gpu_start {
+	uint32_t op, trusted, ordinal;
+	uint32_t buffers, slots;       /* buffers x slots maps follow, in GPU_MAP messages */
+};
+struct gpu_map_one {
+	uint64_t allocation_bytes, offset, bytes;
+	uint32_t read_only, zero;
+};
+struct gpu_map {
+	uint32_t op, count;
+	struct gpu_map_one one[WIRE_MAPS_MAX];
+};
+enum gpu_arg_kind { GPU_ARG_BUFFER, GPU_ARG_BYTES, GPU_ARG_MAP };
+struct gpu_arg {
+	uint32_t kind, index, bytes;   /* index: of a buffer or of a map */
+	uint64_t bits;
+};
+struct gpu_kernel {
+	char name[WIRE_NAME_MAX];
+	uint32_t grid[3], block[3], cluster[3], smem_bytes;
+	uint32_t cooperative, pdl, arg_count;
+	struct gpu_arg args[GPU_ARGS_MAX];
+};
+struct gpu_tensor_map {
+	uint32_t buffer, rank, type, swizzle, l2, empty; /* type, swizzle, l2: the driver's numbers */
+	uint64_t dim[GPU_RANK_MAX], stride_bytes[GPU_RANK_MAX]; /* innermost first, as the driver wants them */
+	uint32_t box[GPU_RANK_MAX];
+};
+struct gpu_load {
+	uint32_t op, kernel_count, map_count, pad;
+	uint64_t nonce;
+	struct gpu_tensor_map maps[GPU_MAPS_MAX];
+	struct gpu_kernel kernels[GPU_KERNELS_MAX];
+};
+struct gpu_run {
+	uint32_t op, count;
+	uint64_t nonce;
+	int32_t order[WIRE_ORDER_MAX];
+};
+
+enum gpu_kind { GPU_READY = 0x6870, GPU_LOADED, GPU_NO_ENTRY, GPU_REFUSED, GPU_PREPARED, GPU_DONE, GPU_FAULT, GPU_MACHINE };
+struct gpu_reply {
+	uint32_t kind;
+	int32_t number;                /* CUresult, or errno */
+	uint64_t nonce;
+	int64_t event_ns;              /* advisory */
+	uint32_t layers;
+	int32_t landlock_abi;
+	char text[400];
+};
+
+/* Hidden half of kw_player_main: the first message, not yet read, is GPU_START. */
+_Noreturn void kw_nvidia_player(void);
+
+#endif
