@@ -243,13 +243,23 @@ static enum kw_status bind_arg(const struct gpu_session *s, const struct kw_boun
 	return kw_fail(err, KW_ERR_BUG, "", "an unknown kind of argument");
 }
 
-static enum kw_status bind_kernel(const struct gpu_session *s, const struct kw_bound_kernel *from, struct gpu_kernel *to,
-				  struct kw_error *err)
+/* C++ gives a kernel another name; the backend has found it. */
+static const char *symbol_of(const struct kw_artefact *code, const char *name)
 {
-	if (from->arg_count > GPU_ARGS_MAX || strlen(from->name) >= sizeof(to->name))
+	const json_t *kernels = code->facts ? json_object_get(code->facts, "kernels") : NULL;
+
+	return kw_json_get_str(kernels ? json_object_get(kernels, name) : NULL, "symbol", name);
+}
+
+static enum kw_status bind_kernel(const struct gpu_session *s, const struct kw_artefact *code,
+				  const struct kw_bound_kernel *from, struct gpu_kernel *to, struct kw_error *err)
+{
+	const char *symbol = symbol_of(code, from->name);
+
+	if (from->arg_count > GPU_ARGS_MAX || strlen(symbol) >= sizeof(to->name))
 		return kw_fail(err, KW_ERR_LIMIT, from->name, "more than %d arguments or a name over %d bytes", GPU_ARGS_MAX,
 			       WIRE_NAME_MAX - 1);
-	snprintf(to->name, sizeof(to->name), "%s", from->name);
+	snprintf(to->name, sizeof(to->name), "%s", symbol);
 	for (int i = 0; i < 3; i++) {
 		to->grid[i] = (uint32_t)from->grid[i];
 		to->block[i] = (uint32_t)from->block[i];
@@ -320,8 +330,8 @@ static enum kw_status bind_map(const struct gpu_session *s, const struct kw_boun
 	return KW_OK;
 }
 
-static enum kw_status make_load(const struct gpu_session *s, const struct kw_bound_plan *plan, struct gpu_load *l,
-				struct kw_error *err)
+static enum kw_status make_load(const struct gpu_session *s, const struct kw_artefact *code,
+				const struct kw_bound_plan *plan, struct gpu_load *l, struct kw_error *err)
 {
 	enum kw_status st = KW_OK;
 
@@ -334,7 +344,7 @@ static enum kw_status make_load(const struct gpu_session *s, const struct kw_bou
 	for (size_t i = 0; i < plan->tensormap_count && st == KW_OK; i++)
 		st = bind_map(s, &plan->tensormaps[i], &l->maps[i], err);
 	for (size_t i = 0; i < plan->kernel_count && st == KW_OK; i++)
-		st = bind_kernel(s, &plan->kernels[i], &l->kernels[i], err);
+		st = bind_kernel(s, code, &plan->kernels[i], &l->kernels[i], err);
 	return st;
 }
 
@@ -353,7 +363,7 @@ enum kw_status kw_nvidia_load(struct kw_player *player, const struct kw_artefact
 	enum kw_status st;
 
 	result_init(r);
-	st = l ? make_load(p->session, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
+	st = l ? make_load(p->session, code, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
 	if (st == KW_OK)
 		st = kw_play_seal(code->code, code->code_bytes, &fd, err);
 	if (st == KW_OK) {

@@ -14,7 +14,7 @@ enum {
 	WIRE_ORDER_MAX = 512,
 	WIRE_KERNELS_MAX = 32,
 	WIRE_ARGS_MAX = 40,
-	WIRE_NAME_MAX = 120,
+	WIRE_NAME_MAX = 256,
 };
 
 /* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
