@@ -526,7 +526,8 @@ static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 	s = b->kit.nvrtc[0] ? kw_nvrtc_compile(&in, &o, err) : kw_nvcc_compile(&in, &o, err);
 	if (s == KW_OK) {
 		b->usage_count =
-			kw_cuda_log_parse(&b->diags, o.log, b->c->source, b->usage, MAX_USAGE);
+			kw_cuda_log_parse(&b->diags, o.log, b->c->source, &b->kit, b->usage,
+						   MAX_USAGE);
 		s = check_headers(b, err);
 	}
 	if (s == KW_OK && !o.good)

@@ -69,11 +69,12 @@ struct kw_cuda_usage {
 	int64_t spill_store_bytes, spill_load_bytes, stack_bytes, smem_bytes;
 	int registers;
 };
-/* NVRTC's or nvcc's and ptxas' text: messages into d, whose path is KW_CUDA_FILE; what each
- * function uses into usage (room for max). Returns how many it has. source: to find lines that a
- * message does not tell; name: of the candidate. */
+/* NVRTC's or nvcc's and ptxas' text: messages into d, whose path is KW_CUDA_FILE; what each function uses into usage
+ * (room for max). Returns how many it has. source: to find lines that a message does not tell. kit: a message about a
+ * file that is neither the candidate nor one of the toolkit's headers loses its words, for where no Landlock keeps
+ * the compiler from reading it; NULL: every file is fine. */
 size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source,
-			 struct kw_cuda_usage *usage, size_t max);
+			 const struct kw_cuda_toolkit *kit, struct kw_cuda_usage *usage, size_t max);
 /* Class of a message by its words. */
 enum kw_subclass kw_cuda_message_class(const char *message);
 

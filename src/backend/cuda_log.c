@@ -76,6 +76,7 @@ enum kw_subclass kw_cuda_message_class(const char *message)
 struct reader {
 	struct kw_diagnostics *d;
 	const char *source;
+	const struct kw_cuda_toolkit *kit; /* NULL: every file may be quoted */
 	struct kw_cuda_usage *usage;
 	size_t usage_count, usage_max;
 	bool pending;
@@ -90,10 +91,28 @@ static void flush(struct reader *r)
 	r->pending = false;
 }
 
+/* The candidate, or a header of the toolkit (which is named by its path). */
+static bool is_ours(const struct reader *r, const char *file)
+{
+	if (!r->kit || file[0] != '/')
+		return true;
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = strlen(r->kit->include[i]);
+
+		if (n && strncmp(file, r->kit->include[i], n) == 0 && file[n] == '/' && !strstr(file, "/../"))
+			return true;
+	}
+	return false;
+}
+
 static void begin(struct reader *r, enum kw_severity severity, const char *file, int line,
 		  const char *message)
 {
 	flush(r);
+	if (!is_ours(r, file)) {
+		severity = KW_ERROR;
+		message = "this file is not the toolkit's: cannot open source file";
+	}
 	r->now = (struct kw_diagnostic){ .severity = severity,
 					 .cls = kw_cuda_message_class(message),
 					 .line = line };
@@ -374,9 +393,9 @@ static void parse_line(struct reader *r, const char *line)
 }
 
 size_t kw_cuda_log_parse(struct kw_diagnostics *d, const char *text, const char *source,
-			 struct kw_cuda_usage *usage, size_t max)
+			 const struct kw_cuda_toolkit *kit, struct kw_cuda_usage *usage, size_t max)
 {
-	struct reader r = { .d = d, .source = source, .usage = usage, .usage_max = max };
+	struct reader r = { .d = d, .source = source, .kit = kit, .usage = usage, .usage_max = max };
 	struct kw_str rest = kw_str_from(text), part;
 
 	while (text && kw_str_split(&rest, '\n', &part)) {

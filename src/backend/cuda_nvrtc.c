@@ -137,7 +137,18 @@ static json_t *make_question(const struct kw_cuda_input *in)
 	return NULL;
 }
 
-/* Takes the answer apart; false when it is none. */
+/* The child could not compile at all, or NVRTC lacks a part of itself: no fault of the source. */
+static const char *own_trouble(const json_t *j)
+{
+	enum { BUILTIN_OPERATION_FAILURE = 7 };
+	const char *text = kw_json_get_str(j, "error", NULL);
+
+	return text || kw_json_get_i64(j, "result", 0) != BUILTIN_OPERATION_FAILURE
+		       ? text
+		       : "a part of it is missing";
+}
+
+/* Takes the answer apart; false when it is none, then out->what may say why. */
 static bool read_answer(const struct kw_buf *b, struct kw_cuda_output *out)
 {
 	size_t rest = 0, log, cubin;
@@ -149,9 +160,9 @@ static bool read_answer(const struct kw_buf *b, struct kw_cuda_output *out)
 	log = (size_t)kw_json_get_i64(j, "log", 0);
 	cubin = (size_t)kw_json_get_i64(j, "cubin", 0);
 	snprintf(out->what, sizeof(out->what), "%s",
-		 kw_json_get_str(j, "error", kw_json_get_str(j, "what", "")));
+		 own_trouble(j) ? own_trouble(j) : kw_json_get_str(j, "what", ""));
 	snprintf(out->layers, sizeof(out->layers), "%s", kw_json_get_str(j, "layers", ""));
-	if (log <= b->len - rest && cubin <= b->len - rest - log) {
+	if (!own_trouble(j) && log <= b->len - rest && cubin <= b->len - rest - log) {
 		out->log = kw_calloc(1, log + 1);
 		out->cubin = kw_alloc(cubin ? cubin : 1);
 		out->cubin_bytes = cubin;
@@ -181,9 +192,9 @@ enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_o
 	out->timed_out = r.timed_out;
 	out->signal = r.signal;
 	if (!r.timed_out && !r.signal && !read_answer(&r.out, out)) {
+		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "NVRTC cannot compile: %s%.300s",
+			    out->what, r.err.len ? r.err.ptr : "");
 		kw_cuda_output_release(out);
-		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "NVRTC gave no answer: %.300s",
-			    r.err.len ? r.err.ptr : "");
 	}
 	kw_proc_result_release(&r);
 	return s;

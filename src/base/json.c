@@ -7,11 +7,22 @@
 
 enum { MAX_DEPTH = 64 };
 
+/* jansson's lexer drops the byte that it has no memory for and goes on, so a text would lose a letter. */
+static _Thread_local bool lacked;
+
+static void *alloc(size_t n)
+{
+	void *p = kw_alloc(n);
+
+	lacked = lacked || !p;
+	return p;
+}
+
 /* Trees are then made by our allocator, which can fail on purpose. Both end in malloc and free,
  * so it does not matter what was made before. */
 __attribute__((constructor)) static void use_our_allocator(void)
 {
-	json_set_alloc_funcs(kw_alloc, kw_free);
+	json_set_alloc_funcs(alloc, kw_free);
 }
 
 /* jansson itself recurses up to 2,048 levels; a scan outside of strings tells the place too. */
@@ -58,9 +69,15 @@ enum kw_status kw_json_parse(const char *name, const char *text, size_t len, jso
 	*out = NULL;
 	if (s != KW_OK)
 		return s;
+	lacked = false;
 	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
-	if (*out)
+	if (*out && !lacked)
 		return KW_OK;
+	if (*out || lacked) {
+		json_decref(*out);
+		*out = NULL;
+		return kw_fail(err, KW_ERR_NOMEM, name, "out of memory");
+	}
 	/* jansson leaves the text empty when it could not even start. */
 	if (json_error_code(&fault) == json_error_out_of_memory || fault.text[0] == '\0')
 		return kw_fail(err, KW_ERR_NOMEM, name, "out of memory");

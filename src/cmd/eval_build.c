@@ -46,6 +46,49 @@ static void kernels_text(const struct kw_op_build *b, struct kw_arena *a, struct
 	kw_table_write(&t, "  ", out);
 }
 
+/* "; global loads 4 of 128 bits, 1 of 32" */
+static void widths_text(const char *what, json_t *counts, struct kw_buf *out)
+{
+	const char *bits;
+	json_t *n;
+	bool first = true;
+
+	json_object_foreach(counts, bits, n) {
+		kw_buf_printf(out, "%s%s %lld of %s%s", first ? "; " : ",", first ? what : "",
+			      (long long)json_integer_value(n), bits, first ? " bits" : "");
+		first = false;
+	}
+}
+
+/* What the machine code is made of, where there is a disassembler. */
+static void sass_text(const struct kw_op_build *b, struct kw_buf *out)
+{
+	static const struct {
+		const char *key, *text;
+	} counts[] = { { "matrix", "for the matrix units" }, { "fp64", "on doubles" }, { "local", "on local memory" } };
+
+	for (size_t i = 0; i < b->build_count; i++) {
+		json_t *kernels = json_object_get(b->builds[i].result.artefact.facts, "kernels"), *one, *sass;
+		const char *name;
+
+		json_object_foreach(kernels, name, one) {
+			sass = json_object_get(b->builds[i].sass, kw_json_get_str(one, "symbol", ""));
+			if (!sass)
+				continue;
+			kw_buf_printf(out, "  %s%s%s%s: %lld instructions", name, *b->builds[i].defines ? " (" : "",
+				      b->builds[i].defines, *b->builds[i].defines ? ")" : "",
+				      (long long)kw_json_get_i64(sass, "instructions", 0));
+			for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
+				if (kw_json_get_i64(sass, counts[k].key, 0))
+					kw_buf_printf(out, ", %lld %s", (long long)kw_json_get_i64(sass, counts[k].key, 0),
+						      counts[k].text);
+			widths_text("global loads", json_object_get(sass, "global_loads"), out);
+			widths_text("global stores", json_object_get(sass, "global_stores"), out);
+			kw_buf_addc(out, '\n');
+		}
+	}
+}
+
 static void cases_text(const struct kw_op_build *b, struct kw_arena *a, struct kw_buf *out)
 {
 	struct kw_table t;
@@ -132,6 +175,7 @@ static void build_text(const struct kw_op_build *b, struct kw_buf *out)
 		kernels_text(b, &a, out);
 		cases_text(b, &a, out);
 		left_out_text(b, out);
+		sass_text(b, out);
 		warnings_text(b, out);
 	}
 	kw_arena_release(&a);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/sass.h"
 #include "judge/layout.h"
 
 enum { ARENA_BYTES = 256 << 20 };
@@ -107,6 +108,8 @@ static enum kw_status find_build(struct worker *w, const struct kw_bound_plan *p
 	if (s != KW_OK)
 		return s;
 	b->build_count++;
+	if (one->result.cls == KW_V_OK) /* a gain where there is a disassembler; nothing depends on it */
+		kw_sass_count(one->result.artefact.code, one->result.artefact.code_bytes, &one->sass, NULL);
 	return one->result.cls == KW_V_OK ? KW_OK : explain_build(w, &one->result);
 }
 
@@ -234,8 +237,10 @@ enum kw_status kw_op_build(const struct kw_op_build_opts *o, struct kw_op_build 
 
 void kw_op_build_release(struct kw_op_build *b)
 {
-	for (size_t i = 0; i < b->build_count; i++)
+	for (size_t i = 0; i < b->build_count; i++) {
 		kw_build_result_release(&b->builds[i].result);
+		json_decref(b->builds[i].sass);
+	}
 	kw_arena_release(&b->arena);
 	memset(b, 0, sizeof(*b));
 }

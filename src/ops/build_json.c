@@ -70,9 +70,10 @@ static json_t *build_json(const struct kw_op_build *b, size_t i)
 			return NULL;
 		}
 	}
-	return json_pack("{s:s,s:b,s:I,s:I,s:O?,s:o}", "defines", b->builds[i].defines, "cached",
+	return json_pack("{s:s,s:b,s:I,s:I,s:O?,s:O?,s:o}", "defines", b->builds[i].defines, "cached",
 			 a->cached, "build_ns", (json_int_t)a->build_ns, "code_bytes",
-			 (json_int_t)a->code_bytes, "facts", a->facts, "messages", messages);
+			 (json_int_t)a->code_bytes, "facts", a->facts, "sass", b->builds[i].sass, "messages",
+			 messages);
 }
 
 json_t *kw_op_build_json(const struct kw_op_build *b)

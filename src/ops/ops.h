@@ -103,6 +103,7 @@ struct kw_op_build_case {
 struct kw_op_build_one {
 	const char *defines;              /* "THREADS=256 VEC=8" */
 	struct kw_build_result result;
+	json_t *sass;                     /* backend/sass.h; NULL: no disassembler here */
 };
 struct kw_op_build {
 	struct kw_arena arena;

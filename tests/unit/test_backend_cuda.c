@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "backend/cubin.h"
 #include "backend/cuda.h"
+#include "backend/sass.h"
 #include "base/proc.h"
 
 #include "tap.h"
@@ -550,6 +551,42 @@ static void test_against_cuobjdump(void)
 	kw_build_result_release(&r);
 }
 
+/* Case A01: an untyped zero makes a loop of floats compute in doubles. */
+static void test_machine_code(void)
+{
+	static const char text[] = "//@ kernel k grid=(rows) block=(128) args=(x, y, cols:i32)\n"
+				   "//@ tune ZERO in {0, 1}\n"
+				   "extern \"C\" __global__ void k(const float *x, float *y, int n)\n{\n\tfloat a = 0;\n"
+				   "\tfor (int i = threadIdx.x; i < n; i += 128)\n#if ZERO\n"
+				   "\t\ta += x[i] > 1 ? x[i] : 0.0f;\n#else\n\t\ta += x[i] > 1 ? x[i] : 0.0;\n#endif\n"
+				   "\ty[threadIdx.x] = a;\n}\n";
+	char typed[sizeof(text)], path[512];
+	struct kw_build_result r;
+	struct kw_error err;
+	json_t *j = NULL;
+	enum kw_status s;
+
+	is_int(build(text, &r), KW_OK, "a loop of floats");
+	kw_error_reset(&err);
+	s = kw_sass_count(r.artefact.code, r.artefact.code_bytes, &j, &err);
+	if (s == KW_NO && !kw_proc_which("nvdisasm", path, sizeof(path))) {
+		skip(3, "no nvdisasm here");
+		kw_build_result_release(&r);
+		return;
+	}
+	is_int(s, KW_OK, "disassembled: %s", err.text);
+	ok(kw_json_get_i64(json_object_get(j, "k"), "fp64", 0) > 0, "doubles are in it");
+	json_decref(j);
+	kw_build_result_release(&r);
+	snprintf(typed, sizeof(typed), "%s", text);
+	memcpy(strstr(typed, "{0, 1}"), "{1, 0}", 6);
+	build(typed, &r);
+	kw_sass_count(r.artefact.code, r.artefact.code_bytes, &j, &err);
+	ok(j && kw_json_get_i64(json_object_get(j, "k"), "fp64", -1) == 0, "none with a typed zero");
+	json_decref(j);
+	kw_build_result_release(&r);
+}
+
 /* Every single byte changed, and every length: nothing is read outside. */
 static void test_broken_objects(void)
 {
@@ -618,6 +655,7 @@ int main(void)
 	test_find();
 	test_nvcc();
 	test_against_cuobjdump();
+	test_machine_code();
 	test_broken_objects();
 	kw_task_release(&task);
 	kw_arena_release(&arena);

@@ -1,6 +1,7 @@
 /* What CUDA's compilers print, as they printed it (CUDA 13.0), and the candidate's own text. No
  * toolkit is needed. */
 #include "backend/cuda.h"
+#include "backend/sass.h"
 #include "backend/source.h"
 
 #include "tap.h"
@@ -12,7 +13,7 @@ static size_t parse(const char *text, const char *source)
 {
 	kw_diagnostics_release(&d);
 	kw_diagnostics_init(&d, KW_CUDA_FILE, "mine.cu");
-	return kw_cuda_log_parse(&d, text, source, usage, 8);
+	return kw_cuda_log_parse(&d, text, source, NULL, usage, 8);
 }
 
 static void is_diagnostic(size_t i, enum kw_severity severity, enum kw_subclass cls,
@@ -195,6 +196,67 @@ static void test_usage(void)
 }
 
 /* Any text is read to its end. */
+/* Where the compiler could read a file, its words go no further. */
+static void test_other_files(void)
+{
+	static const struct kw_cuda_toolkit kit = { .include = { "/usr/local/cuda/include", "" } };
+	static const char *const files[] = { "/etc/passwd", "/usr/local/cuda/include/../../../../etc/passwd",
+					     "/usr/local/cuda/includes" };
+	char text[300];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		kw_diagnostics_release(&d);
+		kw_diagnostics_init(&d, KW_CUDA_FILE, "mine.cu");
+		snprintf(text, sizeof(text), "%s(1): error: identifier \"root\" is undefined\n  root:x:0:0\n  ^\n", files[i]);
+		kw_cuda_log_parse(&d, text, NULL, &kit, usage, 8);
+		ok(d.count == 1 && d.list[0].cls == KW_S_INCLUDE && !strstr(d.log.ptr, "root"), "%s", files[i]);
+	}
+	kw_diagnostics_release(&d);
+	kw_diagnostics_init(&d, KW_CUDA_FILE, "mine.cu");
+	kw_cuda_log_parse(&d, "/usr/local/cuda/include/mma.h(1): error: what\ncandidate.cu(1): error: what\n", NULL, &kit,
+			  usage, 8);
+	ok(d.count == 2 && strcmp(d.list[0].message, "what") == 0 && strcmp(d.list[1].message, "what") == 0,
+	   "the toolkit's and the candidate's own are told");
+}
+
+static void test_sass(void)
+{
+	static const char text[] = "//--------------------- .text.soft                --------------------------\n"
+				   "soft:\n"
+				   "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+				   "        /*0050*/              @!P1 LDG.E.128.CONSTANT R4, desc[UR8][R2.64] ;\n"
+				   "        /*0060*/                   LDG.E.U16 R5, desc[UR8][R2.64] ;\n"
+				   "        /*0070*/                   LDG.E R6, desc[UR8][R2.64] ;\n"
+				   "        /*0080*/                   DFMA R8, R4, R6, R8 ;\n"
+				   "        /*0090*/                   F2F.F64.F32 R10, R4 ;\n"
+				   "        /*00a0*/              @P0  STL.64 [R1+0x8], R4 ;\n"
+				   "        /*00b0*/                   HGMMA.64x8x16.F32 R24, gdesc[UR4], R24 ;\n"
+				   "        /*00c0*/                   UTCHMMA gdesc[UR4] ;\n"
+				   "        /*00d0*/                   STG.E.64 desc[UR8][R2.64], R4 ;\n"
+				   "        /*00e0*/                   NOP;\n"
+				   "//--------------------- .text._Z1gv                --------------------------\n"
+				   "        /*0000*/                   EXIT ;\n"
+				   "//--------------------- .nv.shared.soft\n"
+				   "        /*0010*/\n";
+	json_t *j = kw_sass_parse(text, sizeof(text) - 1), *k = json_object_get(j, "soft");
+
+	is_int((int64_t)json_object_size(j), 2, "two kernels");
+	is_int(kw_json_get_i64(k, "instructions", 0), 10, "instructions without padding");
+	ok(kw_json_get_i64(json_object_get(k, "global_loads"), "128", 0) == 1 &&
+		   kw_json_get_i64(json_object_get(k, "global_loads"), "16", 0) == 1 &&
+		   kw_json_get_i64(json_object_get(k, "global_loads"), "32", 0) == 1 &&
+		   kw_json_get_i64(json_object_get(k, "global_stores"), "64", 0) == 1, "widths");
+	is_int(kw_json_get_i64(json_object_get(k, "opcodes"), "LDG", 0), 3, "opcodes");
+	is_int(kw_json_get_i64(k, "fp64", 0), 2, "doubles");
+	is_int(kw_json_get_i64(k, "local", 0), 1, "local memory");
+	is_int(kw_json_get_i64(k, "matrix", 0), 2, "matrix units");
+	is_int(kw_json_get_i64(json_object_get(j, "_Z1gv"), "instructions", 0), 1, "the other kernel");
+	json_decref(j);
+	j = kw_sass_parse("", 0);
+	is_int((int64_t)json_object_size(j), 0, "no text");
+	json_decref(j);
+}
+
 static void test_nonsense(void)
 {
 	static const char *const texts[] = {
@@ -266,6 +328,8 @@ int main(void)
 	test_assembler();
 	test_too_much_shared();
 	test_usage();
+	test_other_files();
+	test_sass();
 	test_nonsense();
 	test_host_code();
 	ok(kw_cuda_flags_allowed(&n) && n > 5 &&

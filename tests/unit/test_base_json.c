@@ -117,7 +117,8 @@ static void test_getters(void)
 
 static int scenario(void *unused)
 {
-	static const char text[] = "{\"a\":[1,2,{\"b\":\"text\"}],\"c\":2.5}";
+	static const char text[] = "{\"a\":[1,2,{\"b\":\"text\"}],\"c\":2.5,\"long\":\"a text of more bytes than jansson keeps at "
+				   "first, and then some more, so that its buffer grows\"}";
 	struct kw_error e = { 0 };
 	struct kw_buf b;
 	json_t *j;
@@ -127,6 +128,9 @@ static int scenario(void *unused)
 	kw_buf_init(&b, 1 << 16);
 	if (s == KW_OK)
 		s = kw_json_canonical(j, &b, &e);
+	/* jansson drops a byte where it has no memory for it. */
+	if (s == KW_OK && (b.len != sizeof(text) - 1 || memcmp(b.ptr, text, b.len) != 0))
+		e.text[0] = '\0', s = KW_ERR_BUG;
 	kw_buf_release(&b);
 	json_decref(j);
 	return s == KW_OK ? 0 : e.text[0] ? 1 : 2;

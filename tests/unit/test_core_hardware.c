@@ -465,8 +465,24 @@ static void test_facts(void)
 	json_decref(facts);
 }
 
+static int parse_scenario(void *arg)
+{
+	struct kw_arena a;
+	struct kw_hardware h;
+	const char *const *names;
+	struct kw_error e = { 0 };
+	enum kw_status s;
+
+	kw_arena_init(&a, 1 << 20);
+	s = kw_hardware_parse("t.yaml", arg, strlen(arg), &a, &h, &names, &e);
+	kw_arena_release(&a);
+	return s == KW_OK ? 0 : s == KW_ERR_NOMEM && e.text[0] ? 1 : 2;
+}
+
 int main(void)
 {
+	static char scenario[sizeof(good)];
+
 	kw_arena_init(&arena, 64 << 20);
 	test_parse();
 	test_bad_sheets();
@@ -475,6 +491,8 @@ int main(void)
 	test_launch();
 	test_occupancy();
 	test_facts();
+	memcpy(scenario, good, sizeof(good));
+	fails_cleanly("KW_FAIL_ALLOC", 500, parse_scenario, scenario, "parsing a sheet");
 	kw_arena_release(&arena);
 	return done();
 }
