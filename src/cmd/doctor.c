@@ -1,12 +1,18 @@
 /* kwright doctor */
 #include <stdio.h>
 
+#include "base/log.h"
 #include "cmd/cmd.h"
 #include "report/table.h"
 
 struct own {
 	bool measure;
 };
+
+static void show_ceiling(const char *what)
+{
+	kw_progress("measuring the ceiling: %s", what);
+}
 
 static const char *const healths[] = { "", "ok", "missing", "BAD" };
 
@@ -48,7 +54,7 @@ enum kw_status kw_cmd_doctor(struct kw_cmd *cmd, int argc, char **argv, struct k
 {
 	static const struct kw_option options[] = {
 		{ "measure", KW_OPT_FLAG, offsetof(struct own, measure), NULL,
-		  "measure the machine's ceilings too, which takes seconds" },
+		  "measure the machine's ceilings anew, which takes seconds" },
 	};
 	static const struct kw_syntax syntax = {
 		"doctor", "", 0, 0,
@@ -64,7 +70,7 @@ enum kw_status kw_cmd_doctor(struct kw_cmd *cmd, int argc, char **argv, struct k
 
 	if (status != KW_OK || cmd->helped)
 		return status;
-	status = kw_op_doctor(&cmd->env, own.measure, &d, err);
+	status = kw_op_doctor(&cmd->env, own.measure, show_ceiling, &d, err);
 	healthy = d.healthy;
 	if (status == KW_OK)
 		status = cmd->json ? kw_print_json(facts_json(&d), err) : print_facts(&d, err);

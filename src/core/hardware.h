@@ -62,6 +62,8 @@ struct kw_ceiling {
 	bool in_cache;                    /* footprint under twice the last-level cache */
 	const char *method;
 };
+/* Whether a ceiling that is not known is measured, which takes a second; AGAIN: also one that is known. */
+enum kw_measure { KW_MEASURE_NEVER, KW_MEASURE_ONCE, KW_MEASURE_AGAIN };
 /* Rates and limits only where there are any. NULL: out of memory. */
 json_t *kw_hardware_to_json(const struct kw_hardware *h);
 /* sm, cores, simd_bytes, smem_bytes as variables (vars has room for 8). */

@@ -1,5 +1,6 @@
 /* Measured ceilings of the CPU (design 7): the same kind and size of work as a case's, by the method of its timed calls:
- * calls on rotating buffers that together are three times the last-level cache, so each call is cold. */
+ * a batch of calls, each on buffers of its own that were dropped from the caches before, in pages as the judge's buffers
+ * have them. Each kind of work is done in several ways; the fastest pass of the fastest way is the ceiling. */
 #include "device/cpu.h"
 
 #include "base/alloc.h"
@@ -8,6 +9,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "device/ceiling_loops.h"
+#include "device/device.h"
+#include "device/flush.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -20,25 +23,38 @@
 
 enum {
 	MAX_THREADS = 64,
-	MAX_PASSES = 8,
+	MIN_PASSES = 4,
+	MAX_PASSES = 400,
 	GRAIN = 4096,                     /* a thread's part is a multiple of it */
+	MAX_CALLS = 512,                  /* of one pass */
+	HUGE_PAGE = 2 << 20,
 	MAX_ENTRIES = 128,
 };
-static const int64_t pass_budget_ns = 60000000;   /* per way of doing it */
-static const int64_t max_footprint = (int64_t)1 << 30;
+static const int64_t way_budget_ns = 100000000;   /* for the passes of one way, once there are a few */
+static const int64_t pass_bytes = 64 << 20;       /* that the calls of a pass go through, as in a timed batch */
+static const int64_t max_footprint = (int64_t)1 << 29;
 static const int64_t keep_ms = (int64_t)7 * 24 * 3600 * 1000;
 
 /* Ways of doing one kind of work; the best one is the ceiling. */
-enum way { WAY_READ, WAY_WRITE, WAY_WRITE_STREAM, WAY_COPY, WAY_COPY_STREAM, WAY_F32, WAY_F64, WAY_COUNT };
+enum way {
+	WAY_READ, WAY_READ_STREAMS, WAY_READ_AHEAD,
+	WAY_WRITE, WAY_WRITE_STREAM,
+	WAY_COPY, WAY_COPY_STREAM, WAY_COPY_STREAMS,
+	WAY_F32, WAY_F64,
+	WAY_COUNT
+};
 static const struct {
 	enum kw_ceiling_kind kind;
 	const char *method;
 } ways[WAY_COUNT] = {
-	[WAY_READ] = { KW_CEILING_READ, "cold, plain loads" },
-	[WAY_WRITE] = { KW_CEILING_WRITE, "cold, plain stores" },
-	[WAY_WRITE_STREAM] = { KW_CEILING_WRITE, "cold, streaming stores" },
-	[WAY_COPY] = { KW_CEILING_COPY, "cold, plain copy" },
-	[WAY_COPY_STREAM] = { KW_CEILING_COPY, "cold, streaming copy" },
+	[WAY_READ] = { KW_CEILING_READ, "flushed, plain loads" },
+	[WAY_READ_STREAMS] = { KW_CEILING_READ, "flushed, four streams a thread" },
+	[WAY_READ_AHEAD] = { KW_CEILING_READ, "flushed, two streams a thread with prefetch" },
+	[WAY_WRITE] = { KW_CEILING_WRITE, "flushed, plain stores" },
+	[WAY_WRITE_STREAM] = { KW_CEILING_WRITE, "flushed, streaming stores" },
+	[WAY_COPY] = { KW_CEILING_COPY, "flushed, plain copy" },
+	[WAY_COPY_STREAM] = { KW_CEILING_COPY, "flushed, streaming stores" },
+	[WAY_COPY_STREAMS] = { KW_CEILING_COPY, "flushed, streaming stores, four streams a thread" },
 	[WAY_F32] = { KW_CEILING_FLOPS_F32, "multiply-add chains" },
 	[WAY_F64] = { KW_CEILING_FLOPS_F64, "multiply-add chains" },
 };
@@ -69,7 +85,7 @@ struct member {
 
 static void work(struct team *t, int64_t call, int index)
 {
-	bool both = t->way == WAY_COPY || t->way == WAY_COPY_STREAM;
+	bool both = ways[t->way].kind == KW_CEILING_COPY;
 	int64_t span = both ? t->call_bytes / 2 : t->call_bytes, grains = span / GRAIN;
 	int64_t from = grains * index / t->threads * GRAIN, to = grains * (index + 1) / t->threads * GRAIN;
 	char *a = t->memory + call % t->calls * t->call_bytes, *b = a + (both ? span : 0);
@@ -77,10 +93,13 @@ static void work(struct team *t, int64_t call, int index)
 
 	switch (t->way) {
 	case WAY_READ: t->sink += kw_loop_read(a + from, n); break;
+	case WAY_READ_STREAMS: t->sink += kw_loop_read_streams(a + from, n); break;
+	case WAY_READ_AHEAD: t->sink += kw_loop_read_ahead(a + from, n); break;
 	case WAY_WRITE: kw_loop_write(a + from, n); break;
 	case WAY_WRITE_STREAM: kw_loop_write_stream(a + from, n); break;
 	case WAY_COPY: kw_loop_copy(b + from, a + from, n); break;
 	case WAY_COPY_STREAM: kw_loop_copy_stream(b + from, a + from, n); break;
+	case WAY_COPY_STREAMS: kw_loop_copy_streams(b + from, a + from, n); break;
 	case WAY_F32: kw_loop_fma_f32(t->rounds); break;
 	case WAY_F64: kw_loop_fma_f64(t->rounds); break;
 	default: break;
@@ -134,8 +153,20 @@ static int64_t process_cpu_ns(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
-/* Calls per second in the fastest pass. A pass goes over all buffers, or for as long as the budget allows: threads that
- * have to share a core can make small calls very slow. */
+/* All calls once, from memory. Their time: without that of the flush. */
+static int64_t one_pass(struct team *t, int64_t *call)
+{
+	int64_t start;
+
+	if (t->memory)
+		kw_flush_range(t->memory, (size_t)(t->calls * t->call_bytes));
+	start = kw_now_ns();
+	for (int64_t k = 0; k < t->calls; k++)
+		one_call(t, (*call)++);
+	return kw_now_ns() - start;
+}
+
+/* Calls per second in the fastest pass. */
 static double fastest_pass(struct team *t)
 {
 	pthread_t ids[MAX_THREADS];
@@ -152,16 +183,10 @@ static double fastest_pass(struct team *t)
 			break;
 	}
 	t->threads = started;
-	for (int pass = 0; pass <= MAX_PASSES; pass++) {
-		int64_t start = kw_now_ns(), took = 0, k = 0;
-
-		do {
-			one_call(t, call++);
-			took = kw_now_ns() - start;
-		} while (++k < t->calls && took < pass_budget_ns / 4);
-		if (pass > 0) /* the first one warms up */
-			best = fmax(best, (double)k / ((double)took * 1e-9));
-		if (pass > 0 && kw_now_ns() - begin > pass_budget_ns)
+	one_pass(t, &call); /* warms up */
+	for (int pass = 0; pass < MAX_PASSES; pass++) {
+		best = fmax(best, (double)t->calls / ((double)one_pass(t, &call) * 1e-9));
+		if (pass + 1 >= MIN_PASSES && kw_now_ns() - begin > way_budget_ns)
 			break;
 	}
 	/* The team spins where it waits, so alone it uses all of its cores. */
@@ -196,35 +221,49 @@ static void measure_way(enum way way, char *memory, int64_t call_bytes, int64_t 
 	}
 }
 
-static enum kw_status measure_memory(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes,
-				     struct measured *best, struct kw_error *err)
+/* Aligned to huge pages, and in them where the judge's buffers are: from two of them on (slots.c). NULL: not to be had. */
+static char *map_ring(size_t footprint, int64_t call_bytes, void **mapped, size_t *mapped_bytes)
 {
-	int64_t cache = h->last_level_cache_bytes ? h->last_level_cache_bytes : 32 << 20, calls;
-	char *memory;
-	size_t footprint;
+	char *at;
 
+	*mapped_bytes = footprint + HUGE_PAGE;
+	*mapped = mmap(NULL, *mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (*mapped == MAP_FAILED)
+		return NULL;
+	at = (char *)(((uintptr_t)*mapped + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+	madvise(at, footprint, call_bytes / 2 >= 2 * HUGE_PAGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	kw_loop_write(at, footprint); /* what was never written is one page of zeros */
+	return at;
+}
+
+static enum kw_status measure_memory(enum kw_ceiling_kind kind, int64_t bytes, struct measured *best,
+				     struct kw_error *err)
+{
+	int64_t most = kw_memory_available() / 4, calls;
+	size_t mapped_bytes;
+	void *mapped;
+	char *memory;
+
+	most = most < max_footprint ? most : max_footprint;
+	bytes = bytes < most ? bytes : most;
 	bytes = (bytes + 2 * GRAIN - 1) / (2 * GRAIN) * (2 * GRAIN);
-	if (bytes > max_footprint)
-		bytes = max_footprint;
-	calls = (3 * cache + bytes - 1) / bytes;
-	if (calls * bytes > max_footprint)
-		calls = max_footprint / bytes;
-	footprint = (size_t)(calls * bytes);
-	memory = mmap(NULL, footprint, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to measure a ceiling (%zu MiB)", footprint >> 20);
-	kw_loop_write(memory, footprint); /* what was never written is one page of zeros */
+	calls = (pass_bytes + bytes - 1) / bytes;
+	calls = calls < MAX_CALLS ? calls : MAX_CALLS;
+	memory = map_ring((size_t)(calls * bytes), bytes, &mapped, &mapped_bytes);
+	if (!memory)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to measure a ceiling (%lld MiB)",
+			       (long long)(calls * bytes >> 20));
 	for (int w = 0; w < WAY_COUNT; w++)
 		if (ways[w].kind == kind)
 			measure_way((enum way)w, memory, bytes, calls, best);
-	munmap(memory, footprint);
+	munmap(mapped, mapped_bytes);
 	return KW_OK;
 }
 
 static void measure_flops(enum kw_ceiling_kind kind, struct measured *best)
 {
 	int usable = kw_cpu_usable();
-	struct team t = { .way = kind == KW_CEILING_FLOPS_F32 ? WAY_F32 : WAY_F64, .calls = 1, .rounds = 1 << 20 };
+	struct team t = { .way = kind == KW_CEILING_FLOPS_F32 ? WAY_F32 : WAY_F64, .calls = 1, .rounds = 1 << 17 };
 	double flops;
 
 	t.threads = usable > MAX_THREADS ? MAX_THREADS : usable;
@@ -292,7 +331,7 @@ static const char *static_method(const char *text)
 	for (int w = 0; w < WAY_COUNT; w++)
 		if (strcmp(ways[w].method, text) == 0)
 			return ways[w].method;
-	return "unknown";
+	return NULL;
 }
 
 static void load_entries(const struct kw_hardware *h)
@@ -315,8 +354,9 @@ static void load_entries(const struct kw_hardware *h)
 
 		while (k < sizeof(kind_names) / sizeof(kind_names[0]) && strcmp(kind, kind_names[k]) != 0)
 			k++;
-		if (k == sizeof(kind_names) / sizeof(kind_names[0]) || !(e.per_s > 0) || entry_count == MAX_ENTRIES ||
-		    kw_wall_ms() - e.when_ms > keep_ms)
+		/* By another method than ours: not to be compared with. */
+		if (k == sizeof(kind_names) / sizeof(kind_names[0]) || !(e.per_s > 0) || !e.method ||
+		    entry_count == MAX_ENTRIES || kw_wall_ms() - e.when_ms > keep_ms)
 			continue;
 		e.kind = (enum kw_ceiling_kind)k;
 		entries[entry_count++] = e;
@@ -365,23 +405,29 @@ static struct entry *find_entry(enum kw_ceiling_kind kind, int64_t bytes)
 	return NULL;
 }
 
+/* old: what is known, or NULL. */
 static enum kw_status measure_entry(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes,
-				    struct entry **out, struct kw_error *err)
+				    struct entry *old, struct entry **out, struct kw_error *err)
 {
+	struct entry new;
 	struct measured best = { 0 };
 	enum kw_status s = KW_OK;
 
 	if (is_flops(kind))
 		measure_flops(kind, &best);
 	else
-		s = measure_memory(h, kind, bytes, &best, err);
+		s = measure_memory(kind, bytes, &best, err);
 	if (s != KW_OK)
 		return s;
-	if (entry_count == MAX_ENTRIES) /* the oldest goes */
+	new = (struct entry){ kind, bytes, kw_wall_ms(), best.per_s, best.method, best.disturbed };
+	*out = old;
+	if (old && new.disturbed && new.per_s < old->per_s)
+		return KW_OK;
+	if (!old && entry_count == MAX_ENTRIES) /* the oldest goes */
 		memmove(entries, entries + 1, --entry_count * sizeof(entries[0]));
-	entries[entry_count] = (struct entry){ kind, bytes, kw_wall_ms(), best.per_s, best.method,
-						best.disturbed };
-	*out = &entries[entry_count++];
+	if (!old)
+		*out = &entries[entry_count++];
+	**out = new;
 	if (best.disturbed)
 		kw_log(KW_LOG_DEBUG, "other programs took the cores while a ceiling was measured; it is not kept");
 	else
@@ -389,8 +435,8 @@ static enum kw_status measure_entry(const struct kw_hardware *h, enum kw_ceiling
 	return KW_OK;
 }
 
-enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
-			      struct kw_ceiling *out, struct kw_error *err)
+enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes,
+			      enum kw_measure measure, struct kw_ceiling *out, struct kw_error *err)
 {
 	int64_t class_bytes = size_class(h, kind, bytes);
 	struct entry *e;
@@ -400,11 +446,11 @@ enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind 
 	if (!loaded)
 		load_entries(h);
 	e = find_entry(kind, class_bytes);
-	if (!e && measure)
-		s = measure_entry(h, kind, class_bytes, &e, err);
+	if (measure == KW_MEASURE_AGAIN || (!e && measure))
+		s = measure_entry(h, kind, class_bytes, e, &e, err);
 	else if (!e)
 		s = kw_fail(err, KW_NO, "", "this ceiling has not been measured yet");
-	if (e)
+	if (s == KW_OK)
 		*out = (struct kw_ceiling){ .kind = kind, .bytes = is_flops(kind) ? 0 : bytes, .per_s = e->per_s,
 					    .in_cache = !is_flops(kind) && bytes < 2 * h->last_level_cache_bytes,
 					    .method = e->method };

@@ -32,8 +32,8 @@ static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
 	return KW_OK;
 }
 
-static enum kw_status cpu_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
-				  struct kw_ceiling *out, struct kw_error *err)
+static enum kw_status cpu_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes,
+				  enum kw_measure measure, struct kw_ceiling *out, struct kw_error *err)
 {
 	return kw_cpu_ceiling(&d->hardware, kind, bytes, measure, out, err);
 }

@@ -10,8 +10,9 @@ void kw_cpu_probe(struct kw_hardware *h);
 /* Cores this process may run on. */
 int kw_cpu_usable(void);
 /* Ceilings (ceilings.c): measured with every usable core on buffers of the asked size, by the method of timed calls;
- * results are kept in $XDG_DATA_HOME/kernelwright. measure false: only what is kept; KW_NO when there is none. */
-enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
-			      struct kw_ceiling *out, struct kw_error *err);
+ * results are kept in $XDG_DATA_HOME/kernelwright for a week. KW_MEASURE_NEVER: KW_NO when there is none. What is measured
+ * again while other programs run, and is lower than what is known, is not believed. */
+enum kw_status kw_cpu_ceiling(const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes,
+			      enum kw_measure measure, struct kw_ceiling *out, struct kw_error *err);
 
 #endif

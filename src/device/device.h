@@ -77,7 +77,7 @@ struct kw_device_ops {
 	const char *name;
 	/* All required. */
 	enum kw_status (*open)(struct kw_device **out, struct kw_error *err);
-	enum kw_status (*ceiling)(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
+	enum kw_status (*ceiling)(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
 				  struct kw_ceiling *out, struct kw_error *err);
 	enum kw_status (*session_new)(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
 				      struct kw_error *err);

@@ -1,3 +1,5 @@
+#include "device/flush.h"
+
 #include "device/slots.h"
 
 enum { PAGE_BYTES = 4096 }; /* a file is whole pages */
@@ -14,8 +16,9 @@ __attribute__((target("clflushopt"))) static void flush_fast(const uint8_t *p, s
 		_mm_clflushopt((void *)(uintptr_t)(p + i));
 }
 
-static void flush_range(const uint8_t *p, size_t bytes)
+void kw_flush_range(const void *at, size_t bytes)
 {
+	const uint8_t *p = at;
 	unsigned a, b = 0, c, d;
 
 	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 23))
@@ -26,8 +29,9 @@ static void flush_range(const uint8_t *p, size_t bytes)
 	_mm_sfence();
 }
 #elif defined(__aarch64__)
-static void flush_range(const uint8_t *p, size_t bytes)
+void kw_flush_range(const void *at, size_t bytes)
 {
+	const uint8_t *p = at;
 	uint64_t type;
 	size_t line;
 
@@ -50,6 +54,6 @@ void kw_slots_flush(struct kw_session *session, int slot, int part, int parts)
 		size_t pages = b->file_bytes / PAGE_BYTES, n = (size_t)parts, p = (size_t)part;
 		size_t first = pages / n * p + (p < pages % n ? p : pages % n), count = pages / n + (p < pages % n);
 
-		flush_range(b->map + first * PAGE_BYTES, count * PAGE_BYTES);
+		kw_flush_range(b->map + first * PAGE_BYTES, count * PAGE_BYTES);
 	}
 }

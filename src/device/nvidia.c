@@ -304,7 +304,7 @@ static bool is_flops(enum kw_ceiling_kind k)
 }
 
 /* Measured once a process for each kind and size. */
-static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, bool measure,
+static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
 				     struct kw_ceiling *out, struct kw_error *err)
 {
 	enum { KEPT = 32 };

@@ -10,7 +10,7 @@
 #include "device/sandbox.h"
 #include "ops/internal.h"
 
-enum { FACTS_MAX = 256 };
+enum { FACTS_MAX = 256, CEILING_BYTES = 256 << 20 };
 
 struct exam {
 	struct kw_op_doctor *d;
@@ -191,7 +191,7 @@ static void elsewhere(struct exam *x)
 	fact(x, "later", "models", KW_HEALTH_MISSING, "not available here: this version asks no language model");
 }
 
-static void ceilings(struct exam *x, struct kw_device *d, bool measure)
+static void ceilings(struct exam *x, struct kw_device *d, bool measure, void (*progress)(const char *what))
 {
 	static const struct {
 		enum kw_ceiling_kind kind;
@@ -201,12 +201,6 @@ static void ceilings(struct exam *x, struct kw_device *d, bool measure)
 		{ KW_CEILING_COPY, "copy", "B/s" }, { KW_CEILING_FLOPS_F32, "f32", "FLOP/s" },
 		{ KW_CEILING_FLOPS_F64, "f64", "FLOP/s" },
 	};
-	int64_t beyond = 4 * d->hardware.last_level_cache_bytes;
-
-	if (beyond < (64 << 20))
-		beyond = 64 << 20;
-	if (beyond > (1 << 30))
-		beyond = 1 << 30;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		bool flops = kinds[i].unit[0] == 'F';
 		struct kw_ceiling c;
@@ -215,25 +209,27 @@ static void ceilings(struct exam *x, struct kw_device *d, bool measure)
 		enum kw_status status;
 
 		kw_error_reset(&err);
-		status = d->ops->ceiling(d, kinds[i].kind, flops ? 0 : beyond, measure, &c, &err);
+		if (measure && progress)
+			progress(kinds[i].name);
+		status = d->ops->ceiling(d, kinds[i].kind, flops ? 0 : CEILING_BYTES,
+					 measure ? KW_MEASURE_AGAIN : KW_MEASURE_NEVER, &c, &err);
 		if (status == KW_NO)
 			fact(x, "ceiling", kinds[i].name, KW_HEALTH_MISSING, "not measured yet (--measure)");
 		else if (status != KW_OK)
 			fact(x, "ceiling", kinds[i].name, KW_HEALTH_BAD, "%s",
 			     kw_error_line(&err, said, sizeof(said)));
 		else if (flops)
-			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s",
-			     kw_human_rate(c.per_s, kinds[i].unit, rate, sizeof(rate)));
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s (%s)",
+			     kw_human_rate(c.per_s, kinds[i].unit, rate, sizeof(rate)), c.method);
 		else
-			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s over %s (%s)",
+			fact(x, "ceiling", kinds[i].name, KW_HEALTH_GOOD, "%s in calls of %s (%s)",
 			     kw_human_rate(c.per_s, kinds[i].unit, rate, sizeof(rate)),
-			     kw_human_bytes((double)c.bytes, size, sizeof(size)),
-			     c.in_cache ? "cache" : "memory");
+			     kw_human_bytes((double)c.bytes, size, sizeof(size)), c.method);
 	}
 }
 
-enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, struct kw_op_doctor *out,
-			    struct kw_error *err)
+enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*progress)(const char *what),
+			    struct kw_op_doctor *out, struct kw_error *err)
 {
 	struct exam x = { .d = out, .env = env };
 	struct kw_device *d = NULL;
@@ -257,7 +253,7 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, struct kw
 		player(&x, d);
 	compiler_box(&x);
 	if (d)
-		ceilings(&x, d, measure);
+		ceilings(&x, d, measure, progress);
 	files(&x);
 	elsewhere(&x);
 	if (d)

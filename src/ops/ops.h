@@ -194,9 +194,9 @@ struct kw_op_doctor {
 	size_t count;
 	bool healthy;
 };
-/* measure: ceilings too, which takes seconds. */
-enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, struct kw_op_doctor *out,
-			    struct kw_error *err);
+/* measure: ceilings too, which takes seconds; progress (may be NULL) is told what is measured. */
+enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*progress)(const char *what),
+			    struct kw_op_doctor *out, struct kw_error *err);
 void kw_op_doctor_release(struct kw_op_doctor *d);
 
 #endif
