@@ -144,6 +144,11 @@ static void choose_options(struct build *b)
 		if (b->kit.include[i][0])
 			add_option(b, kw_arena_printf(&b->arena, "-I%s", b->kit.include[i]));
 	add_option(b, "-include=kw.h");
+	/* Each of the two headers costs 20 ms, a small kernel 20 too. */
+	if (strstr(b->c->source, "bf16") || strstr(b->c->source, "bfloat"))
+		add_option(b, "-DKW_USES_BF16");
+	if (strstr(b->c->source, "f8") || strstr(b->c->source, "fp8"))
+		add_option(b, "-DKW_USES_F8");
 	for (size_t i = 0; i < b->c->plan.flag_count; i++)
 		add_option(b, flag_option(b, b->c->plan.flags[i]));
 	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)

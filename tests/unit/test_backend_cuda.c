@@ -409,6 +409,30 @@ static void test_headers(void)
 	kw_build_result_release(&r);
 }
 
+/* Every type of the builder header, alone and together. */
+static void test_types(void)
+{
+	static const char *const types[] = { "kw_f16", "kw_bf16", "kw_f8e4m3", "kw_f8e5m2", "float", "double", "int8_t", "uint8_t",
+					     "int16_t", "int32_t", "int64_t", "__nv_bfloat16", "__half" };
+	struct kw_build_result r;
+	char text[900];
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		snprintf(text, sizeof(text), HEAD "extern \"C\" __global__ void k(const %s *x, %s *y)\n{\n"
+			 "\tKW_STORE(&y[0], KW_F32(x[0]) + 1);\n\tKW_STORE(&y[1], KW_F64(x[1]));\n\tKW_STORE(&y[2], 3);\n"
+			 "\tKW_STORE((float *)y, kw_maxf(KW_F32(x[4]), KW_INF) + kw_geluf(kw_siluf(KW_F32(x[5]))));\n}\n",
+			 types[i], types[i]);
+		is_int(build(text, &r), KW_OK, "%s", types[i]);
+		is_int(r.cls, KW_V_OK, "%s is read and written", types[i]);
+		kw_build_result_release(&r);
+	}
+	is_int(build(HEAD "extern \"C\" __global__ void k(const kw_bf16 *x, kw_f8e4m3 *y)\n{\n"
+		     "\tkw_f16 h = kw_f16_from_f32(kw_warp_sum(kw_bf16_to_f32(x[0])));\n\ty[0] = kw_f8e4m3_from_f32(KW_F32(h));\n"
+		     "\tkw_bf16 b = kw_bf16_from_f32(KW_F32(y[1]));\n\tKW_STORE(&y[3], KW_F32(b));\n}\n", &r), KW_OK, "mixed");
+	is_int(r.cls, KW_V_OK, "all of them together");
+	kw_build_result_release(&r);
+}
+
 static void test_timeout(void)
 {
 	static const char text[] = HEAD
@@ -650,6 +674,7 @@ int main(void)
 	test_hopper();
 	test_messages();
 	test_headers();
+	test_types();
 	test_timeout();
 	test_spills();
 	test_find();

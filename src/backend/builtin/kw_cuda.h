@@ -22,9 +22,14 @@ typedef uint64_t uintptr_t;
 #include <stdint.h>
 #endif
 
-#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+/* The backend says which of these a candidate names; each takes as long to read as a small kernel takes to compile. */
+#if defined(KW_USES_BF16) || defined(KW_USES_F8)
+#include <cuda_bf16.h>
+#endif
+#ifdef KW_USES_F8
 #include <cuda_fp8.h>
+#endif
 
 #define KW_FN static __device__ __forceinline__
 #define KW_INF __int_as_float(0x7f800000)
@@ -32,9 +37,6 @@ typedef uint64_t uintptr_t;
 #define KW_CDIV(a, b) (((a) + (b) - 1) / (b))
 
 typedef __half kw_f16;
-typedef __nv_bfloat16 kw_bf16;
-typedef __nv_fp8_e4m3 kw_f8e4m3;
-typedef __nv_fp8_e5m2 kw_f8e5m2;
 /* What a `tensormap` of the plan is passed as: const __grid_constant__ kw_tensormap m. The same bytes as CUtensorMap. */
 typedef struct alignas(64) {
 	uint64_t opaque[16];
@@ -47,8 +49,34 @@ KW_FN float kw_f32_bits(uint32_t u) { return __uint_as_float(u); }
 
 KW_FN float kw_f16_to_f32(kw_f16 h) { return __half2float(h); }
 KW_FN kw_f16 kw_f16_from_f32(float f) { return __float2half_rn(f); }
+
+/* Any element as float or double, and stored with the conversion that its type asks for: KW_F32(x[i]), KW_F64(x[i]),
+ * KW_STORE(&y[i], v). */
+#define KW_F32(v) kw_to_f32_(v)
+#define KW_F64(v) kw_to_f64_(v)
+#define KW_STORE(p, v) kw_store_(p, v)
+KW_FN float kw_to_f32_(kw_f16 v) { return kw_f16_to_f32(v); }
+KW_FN float kw_to_f32_(float v) { return v; }
+KW_FN float kw_to_f32_(double v) { return (float)v; }
+KW_FN float kw_to_f32_(int8_t v) { return (float)v; }
+KW_FN float kw_to_f32_(uint8_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int16_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int32_t v) { return (float)v; }
+KW_FN float kw_to_f32_(int64_t v) { return (float)v; }
+template <typename T, typename V> KW_FN void kw_store_(T *p, V v) { *p = (T)v; }
+template <typename V> KW_FN void kw_store_(kw_f16 *p, V v) { *p = kw_f16_from_f32((float)v); }
+
+#if defined(KW_USES_BF16) || defined(KW_USES_F8)
+typedef __nv_bfloat16 kw_bf16;
 KW_FN float kw_bf16_to_f32(kw_bf16 h) { return __bfloat162float(h); }
 KW_FN kw_bf16 kw_bf16_from_f32(float f) { return __float2bfloat16_rn(f); }
+KW_FN float kw_to_f32_(kw_bf16 v) { return kw_bf16_to_f32(v); }
+template <typename V> KW_FN void kw_store_(kw_bf16 *p, V v) { *p = kw_bf16_from_f32((float)v); }
+#endif
+
+#ifdef KW_USES_F8
+typedef __nv_fp8_e4m3 kw_f8e4m3;
+typedef __nv_fp8_e5m2 kw_f8e5m2;
 KW_FN float kw_f8e4m3_to_f32(kw_f8e4m3 v) { return (float)v; }
 KW_FN float kw_f8e5m2_to_f32(kw_f8e5m2 v) { return (float)v; }
 /* Beyond the largest value: NaN for e4m3, which has no Inf, and Inf for e5m2. The toolkit's constructors saturate. */
@@ -67,32 +95,16 @@ KW_FN kw_f8e5m2 kw_f8e5m2_from_f32(float f)
 	return r;
 }
 
-/* Any element as float or double: KW_F32(x[i]). */
-KW_FN float kw_to_f32_(kw_f16 v) { return kw_f16_to_f32(v); }
-KW_FN float kw_to_f32_(kw_bf16 v) { return kw_bf16_to_f32(v); }
 KW_FN float kw_to_f32_(kw_f8e4m3 v) { return kw_f8e4m3_to_f32(v); }
 KW_FN float kw_to_f32_(kw_f8e5m2 v) { return kw_f8e5m2_to_f32(v); }
-KW_FN float kw_to_f32_(float v) { return v; }
-KW_FN float kw_to_f32_(double v) { return (float)v; }
-KW_FN float kw_to_f32_(int8_t v) { return (float)v; }
-KW_FN float kw_to_f32_(uint8_t v) { return (float)v; }
-KW_FN float kw_to_f32_(int16_t v) { return (float)v; }
-KW_FN float kw_to_f32_(int32_t v) { return (float)v; }
-KW_FN float kw_to_f32_(int64_t v) { return (float)v; }
+template <typename V> KW_FN void kw_store_(kw_f8e4m3 *p, V v) { *p = kw_f8e4m3_from_f32((float)v); }
+template <typename V> KW_FN void kw_store_(kw_f8e5m2 *p, V v) { *p = kw_f8e5m2_from_f32((float)v); }
+#endif
+
 KW_FN double kw_to_f64_(double v) { return v; }
 KW_FN double kw_to_f64_(int32_t v) { return (double)v; }
 KW_FN double kw_to_f64_(int64_t v) { return (double)v; }
 template <typename T> KW_FN double kw_to_f64_(T v) { return (double)kw_to_f32_(v); }
-#define KW_F32(v) kw_to_f32_(v)
-#define KW_F64(v) kw_to_f64_(v)
-
-/* *p = v with the conversion that p's type asks for: KW_STORE(&y[i], v). */
-template <typename V> KW_FN void kw_store_(kw_f16 *p, V v) { *p = kw_f16_from_f32((float)v); }
-template <typename V> KW_FN void kw_store_(kw_bf16 *p, V v) { *p = kw_bf16_from_f32((float)v); }
-template <typename V> KW_FN void kw_store_(kw_f8e4m3 *p, V v) { *p = kw_f8e4m3_from_f32((float)v); }
-template <typename V> KW_FN void kw_store_(kw_f8e5m2 *p, V v) { *p = kw_f8e5m2_from_f32((float)v); }
-template <typename T, typename V> KW_FN void kw_store_(T *p, V v) { *p = (T)v; }
-#define KW_STORE(p, v) kw_store_(p, v)
 
 /* ---- maximum and minimum ---- */
 
