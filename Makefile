@@ -56,7 +56,7 @@ TESTS := $(TEST_SRCS:%.c=$(B)/%)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZERS := $(if $(FUZZ_OK),$(FUZZ_SRCS:%.c=$(B)/%))
 SCRIPTS := $(wildcard tests/*/run tests/*/*.t)
-DATA := $(shell find knowledge tasks prompts python src/backend/builtin -type f \
+DATA := $(shell find knowledge tasks prompts python src/backend/builtin $(wildcard src/judge/*.cu) -type f \
 	! -name '*.pyc' ! -name '.*' 2>/dev/null | LC_ALL=C sort)
 
 # V=1 shows the commands.

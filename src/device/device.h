@@ -38,6 +38,7 @@ struct kw_session_opts {
 };
 struct kw_player_opts {
 	bool trusted;                     /* a baseline: no lock-down, own process all the same */
+	bool writable_inputs;             /* to find out whether it is an input that a kernel writes to */
 	int64_t memory_bytes;             /* rlimit on top of the slots; 0: 1 GiB and a slot twice */
 	int threads;                      /* OMP_NUM_THREADS; 0: all usable cores */
 };
@@ -73,6 +74,24 @@ struct kw_player {
 	struct kw_session *session;
 };
 
+/* Work of our own on the device: in the judge's process, on the judge's memory, one launch after another. For devices whose
+ * memory the judge cannot touch. */
+struct kw_program;
+struct kw_compute_ops {
+	enum kw_status (*load)(struct kw_device *d, const struct kw_artefact *code, struct kw_program **out, struct kw_error *err);
+	void (*unload)(struct kw_program *p);
+	/* args: where each argument's value lies. Does not wait. */
+	enum kw_status (*launch)(struct kw_program *p, const char *kernel, const int64_t grid[3], const int64_t block[3], void **args,
+				 struct kw_error *err);
+	enum kw_status (*alloc)(struct kw_device *d, size_t bytes, uint64_t *out, struct kw_error *err);
+	void (*release)(struct kw_device *d, uint64_t p);
+	/* Waits for all launches before. */
+	enum kw_status (*read)(struct kw_device *d, void *to, uint64_t from, size_t bytes, struct kw_error *err);
+	/* Where a buffer of a slot lies; and that a launch has written it. */
+	uint64_t (*address)(struct kw_session *s, int slot, int buffer);
+	void (*changed)(struct kw_session *s, int slot, int buffer);
+};
+
 struct kw_device_ops {
 	const char *name;
 	/* All required. */
@@ -103,12 +122,14 @@ struct kw_device_ops {
 	void *(*room)(struct kw_session *s, int slot, int buffer);
 	enum kw_status (*push)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 	enum kw_status (*pull)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
+	const struct kw_compute_ops *compute;
 	bool (*huge_pages)(const struct kw_session *s);
 	void (*close)(struct kw_device *d);
 };
 struct kw_device {
 	const struct kw_device_ops *ops;
 	struct kw_hardware hardware;
+	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
 	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
 };
 

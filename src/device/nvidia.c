@@ -150,6 +150,9 @@ static void nvidia_close(struct kw_device *d)
 {
 	struct nvidia *n = kw_nvidia_of(d);
 
+	for (int i = 0; i < n->idle_count; i++)
+		kw_child_close(&n->idle[i].child);
+	pthread_mutex_destroy(&n->lock);
 	if (!n->context || kw_nvidia_enter(n, NULL) != KW_OK)
 		return;
 	if (n->scratch)
@@ -169,6 +172,8 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	if (!n)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
 	n->base.ops = &kw_device_nvidia;
+	n->base.players_are_dear = true;
+	pthread_mutex_init(&n->lock, NULL);
 	st = kw_cuda_load(&n->cu, err);
 	if (st == KW_OK)
 		st = find_device(n, err);
@@ -377,4 +382,5 @@ const struct kw_device_ops kw_device_nvidia = {
 	.player_address = kw_nvidia_player_address,
 	.linger = kw_nvidia_linger,
 	.layers = kw_nvidia_layers,
+	.compute = &kw_nvidia_compute,
 };

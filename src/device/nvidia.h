@@ -5,8 +5,18 @@
 #ifndef KW_DEVICE_NVIDIA_H
 #define KW_DEVICE_NVIDIA_H
 
+#include "device/child.h"
 #include "device/cuda_driver.h"
 #include "device/device.h"
+
+#include <pthread.h>
+
+/* A player's process that waits for its next session. */
+enum { GPU_IDLE_MAX = 4 };
+struct gpu_process {
+	struct kw_child child;
+	char layers[200];
+};
 
 struct nvidia {
 	struct kw_device base;         /* first: the same address */
@@ -18,6 +28,9 @@ struct nvidia {
 	cuda_function read, write, copy, fma32, fma64;
 	cuda_ptr scratch;              /* twice the L2: reading it leaves nothing else there */
 	size_t scratch_bytes, granule_bytes;
+	pthread_mutex_t lock;          /* of the idle processes */
+	struct gpu_process idle[GPU_IDLE_MAX];
+	int idle_count;
 };
 struct nvidia *kw_nvidia_of(const struct kw_device *d);
 /* Every op begins so: a driver's context belongs to a thread, and the judge has several. */
@@ -53,8 +66,8 @@ struct gpu_session {
 };
 struct gpu_session *kw_gpu_session_of(const struct kw_session *s);
 struct gpu_buffer *kw_gpu_buffer(const struct gpu_session *s, int slot, int buffer);
-/* After a run: what the host holds of the outputs is old. */
-void kw_gpu_session_forget(struct gpu_session *s);
+/* After a run: what the host holds of the outputs (and of the inputs, where they could be written) is old. */
+void kw_gpu_session_forget(struct gpu_session *s, bool inputs_too);
 
 enum kw_status kw_nvidia_session_new(struct kw_device *d, const struct kw_session_opts *o, struct kw_session **out,
 				     struct kw_error *err);
@@ -66,6 +79,8 @@ enum kw_status kw_nvidia_pull(struct kw_session *s, int slot, int buffer, struct
 bool kw_nvidia_canary_ok(struct kw_session *s, int slot, int buffer, int64_t *offset_bytes);
 void kw_nvidia_flush(struct kw_session *s, int slot, int part, int parts);
 uint64_t kw_nvidia_player_address(struct kw_session *s, int slot, int buffer);
+
+extern const struct kw_compute_ops kw_nvidia_compute;
 
 enum kw_status kw_nvidia_player_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err);

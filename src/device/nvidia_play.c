@@ -1,5 +1,4 @@
 /* The judge's side of a player on an NVIDIA device. */
-#include "device/child.h"
 #include "device/nvidia.h"
 #include "device/nvidia_wire.h"
 #include "device/play.h"
@@ -11,13 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 60000, PREPARE_TIMEOUT_MS = 30000 };
+enum { START_TIMEOUT_MS = 60000, PREPARE_TIMEOUT_MS = 30000, RESET_TIMEOUT_MS = 5000 };
 
 struct gpu_player {
 	struct kw_player base;         /* first: the same address */
 	struct gpu_session *session;
-	struct kw_child child;
-	char layers[200];
+	struct gpu_process process;
+	bool writable_inputs;
+	bool broken;                   /* it did not answer as it should: not to be used again */
 };
 
 static struct gpu_player *mine(const struct kw_player *p)
@@ -27,7 +27,7 @@ static struct gpu_player *mine(const struct kw_player *p)
 
 static enum kw_got await(struct gpu_player *p, int timeout_ms, struct gpu_reply *r, int64_t *when)
 {
-	enum kw_got g = kw_child_await(&p->child, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), when);
+	enum kw_got g = kw_child_await(&p->process.child, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), when);
 
 	r->text[sizeof(r->text) - 1] = '\0';
 	return g;
@@ -53,10 +53,10 @@ static enum kw_status send_maps(struct gpu_player *p, struct kw_error *err)
 			st = kw_cuda_status(cu, cu->MemExport(&fds[m.count], b->handle, 1, 0), "cuMemExportToShareableHandle", err);
 			if (st == KW_OK)
 				m.one[m.count++] = (struct gpu_map_one){ b->allocation_bytes, b->offset, spec->bytes,
-									 spec->read_only, spec->zero };
+									 spec->read_only && !p->writable_inputs, spec->zero };
 		}
 		if (st == KW_OK)
-			st = kw_child_send(&p->child, &m, sizeof(m), fds, (int)m.count, err);
+			st = kw_child_send(&p->process.child, &m, sizeof(m), fds, (int)m.count, err);
 		for (uint32_t i = 0; i < m.count; i++)
 			close(fds[i]);
 	}
@@ -72,13 +72,54 @@ static enum kw_status await_ready(struct gpu_player *p, struct kw_error *err)
 	if (g == KW_GOT_INTERRUPTED)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	if (g == KW_GOT_REPLY && r.kind == GPU_READY) {
-		kw_play_name_layers(r.layers, r.landlock_abi, p->layers, sizeof(p->layers));
+		if (!p->process.layers[0])
+			kw_play_name_layers(r.layers, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
 		return KW_OK;
 	}
 	if (g == KW_GOT_REPLY)
 		return kw_fail(err, r.number == CUDA_OUT_OF_MEMORY ? KW_ERR_NOMEM : KW_ERR_ENV, "", "the player did not start: %s",
 			       r.text[0] ? r.text : "unexpected answer");
 	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
+}
+
+/* An idle process, else a new one. */
+static enum kw_status take_process(struct gpu_player *p, struct kw_error *err)
+{
+	struct nvidia *n = p->session->device;
+	bool found = false;
+
+	pthread_mutex_lock(&n->lock);
+	if (n->idle_count > 0) {
+		p->process = n->idle[--n->idle_count];
+		found = true;
+	}
+	pthread_mutex_unlock(&n->lock);
+	if (found)
+		return KW_OK;
+	/* The driver needs /proc and the device's files until it has a context: no namespaces. */
+	return kw_child_start(&p->process.child, false, 1, err);
+}
+
+/* Puts it back when it is clean. */
+static bool give_process(struct gpu_player *p)
+{
+	struct nvidia *n = p->session->device;
+	struct gpu_reset reset = { .op = GPU_RESET, .nonce = kw_random_u64() };
+	struct gpu_reply w = { 0 };
+	int64_t when;
+	bool kept = false;
+
+	if (p->broken || p->process.child.dead || !p->process.layers[0] ||
+	    kw_child_send(&p->process.child, &reset, sizeof(reset), NULL, 0, NULL) != KW_OK ||
+	    await(p, RESET_TIMEOUT_MS, &w, &when) != KW_GOT_REPLY || w.kind != GPU_CLEAN || w.nonce != reset.nonce)
+		return false;
+	pthread_mutex_lock(&n->lock);
+	if (n->idle_count < GPU_IDLE_MAX) {
+		n->idle[n->idle_count++] = p->process;
+		kept = true;
+	}
+	pthread_mutex_unlock(&n->lock);
+	return kept;
 }
 
 enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct kw_player_opts *o, struct kw_player **out,
@@ -95,18 +136,19 @@ enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct k
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
 	p->base.session = session;
 	p->session = s;
-	kw_child_init(&p->child);
+	p->writable_inputs = o->writable_inputs;
+	kw_child_init(&p->process.child);
 	st = kw_nvidia_enter(s->device, err);
-	/* The driver needs /proc and the device's files until it has a context: no namespaces. */
 	if (st == KW_OK)
-		st = kw_child_start(&p->child, false, 1, err);
+		st = take_process(p, err);
 	if (st == KW_OK)
-		st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
+		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
 		st = send_maps(p, err);
 	if (st == KW_OK)
 		st = await_ready(p, err);
 	if (st != KW_OK) {
+		p->broken = true;
 		kw_nvidia_player_stop(&p->base);
 		return st;
 	}
@@ -120,7 +162,8 @@ void kw_nvidia_player_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	kw_child_close(&p->child);
+	if (!give_process(p))
+		kw_child_close(&p->process.child);
 	kw_free(p);
 }
 
@@ -186,14 +229,15 @@ static void describe(struct gpu_player *p, enum kw_got g, const struct gpu_reply
 		r->end = KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
 	}
-	kw_child_kill(&p->child);
+	p->broken = true;
+	kw_child_kill(&p->process.child);
 }
 
 static enum kw_status exchange(struct gpu_player *p, const void *command, size_t bytes, int fd, uint64_t nonce, uint32_t expect,
 			       int timeout_ms, struct kw_play_result *r, struct gpu_reply *w, struct kw_error *err)
 {
 	int64_t begin = kw_now_ns(), when = begin;
-	enum kw_status st = kw_child_send(&p->child, command, bytes, &fd, fd >= 0 ? 1 : 0, err);
+	enum kw_status st = kw_child_send(&p->process.child, command, bytes, &fd, fd >= 0 ? 1 : 0, err);
 	enum kw_got g;
 
 	if (st != KW_OK)
@@ -201,7 +245,8 @@ static enum kw_status exchange(struct gpu_player *p, const void *command, size_t
 	g = await(p, timeout_ms, w, &when);
 	r->wall_ns = when - begin;
 	if (g == KW_GOT_INTERRUPTED) {
-		kw_child_kill(&p->child);
+		p->broken = true;
+		kw_child_kill(&p->process.child);
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	}
 	r->end = KW_PLAY_DONE;
@@ -399,13 +444,20 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 			return kw_fail(err, KW_ERR_BUG, "", "slot %d of %d", order[i], p->session->slots);
 		run.order[i] = order[i];
 	}
+	st = kw_nvidia_enter(p->session->device, err); /* what the judge began must have ended */
+	if (st == KW_OK)
+		st = kw_nvidia_wait(p->session->device, err);
+	if (st != KW_OK)
+		return st;
 	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_PREPARED, PREPARE_TIMEOUT_MS, r, &w, err);
 	if (st != KW_OK || r->end != KW_PLAY_DONE)
 		return st;
 	run.op = GPU_GO;
 	run.nonce = kw_random_u64();
 	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_DONE, timeout_ms, r, &w, err);
-	kw_gpu_session_forget(p->session);
+	kw_gpu_session_forget(p->session, p->writable_inputs);
+	if (r->end != KW_PLAY_DONE && n > 0)
+		r->slot = order[0];
 	return st;
 }
 
@@ -413,11 +465,11 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 int64_t kw_nvidia_linger(struct kw_player *p, int64_t ns)
 {
 	kw_sleep_ns(ns);
-	kw_gpu_session_forget(mine(p)->session);
+	kw_gpu_session_forget(mine(p)->session, mine(p)->writable_inputs);
 	return 0;
 }
 
 const char *kw_nvidia_layers(const struct kw_player *p)
 {
-	return mine(p)->layers;
+	return mine(p)->process.layers;
 }

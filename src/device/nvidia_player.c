@@ -22,6 +22,8 @@ struct mapping {
 	cuda_ptr base;                 /* of the buffer */
 	size_t bytes;
 	int zero;
+	cuda_ptr map, reserved;        /* of the allocation, and of it with its guards */
+	size_t map_bytes, reserved_bytes;
 };
 struct kernel {
 	struct gpu_kernel plan;
@@ -46,6 +48,7 @@ static struct {
 		struct gpu_run run;
 		struct gpu_map map;
 		struct gpu_start start;
+		struct gpu_reset reset;
 		uint32_t op;
 	} in;
 } me;
@@ -151,7 +154,9 @@ static void map_one(const struct gpu_map_one *o, int fd, struct mapping *to)
 	need(me.cu->MemMap(at + granule, o->allocation_bytes, 0, handle, 0), "cuMemMap");
 	need(me.cu->MemSetAccess(at + granule, o->allocation_bytes, &access, 1), "cuMemSetAccess");
 	need(me.cu->MemRelease(handle), "cuMemRelease"); /* the map keeps it */
-	*to = (struct mapping){ at + granule + o->offset, o->bytes, o->zero != 0 };
+	*to = (struct mapping){ .base = at + granule + o->offset, .bytes = o->bytes, .zero = o->zero != 0,
+				.map = at + granule, .map_bytes = o->allocation_bytes,
+				.reserved = at, .reserved_bytes = o->allocation_bytes + 2 * granule };
 }
 
 static void map_slots(void)
@@ -169,6 +174,18 @@ static void map_slots(void)
 		for (int i = 0; i < got; i++)
 			map_one(&me.in.map.one[i], fds[i], &me.maps[done++]);
 	}
+}
+
+static void unmap_slots(void)
+{
+	size_t total = me.maps ? (size_t)me.start.slots * me.start.buffers : 0;
+
+	for (size_t i = 0; i < total; i++) {
+		need(me.cu->MemUnmap(me.maps[i].map, me.maps[i].map_bytes), "cuMemUnmap");
+		need(me.cu->MemAddressFree(me.maps[i].reserved, me.maps[i].reserved_bytes), "cuMemAddressFree");
+	}
+	kw_free(me.maps);
+	me.maps = NULL;
 }
 
 /* A context exists: from here on the driver needs its open files only. */
@@ -396,6 +413,21 @@ static void do_go(void)
 	reply(&done);
 }
 
+static void do_reset(uint64_t nonce)
+{
+	need(me.cu->CtxSynchronize(), "cuCtxSynchronize");
+	unload();
+	unmap_slots();
+	answer(GPU_CLEAN, nonce);
+}
+
+static void start_again(void)
+{
+	me.start = me.in.start;
+	map_slots();
+	answer(GPU_READY, 0);
+}
+
 static _Noreturn void loop(void)
 {
 	for (;;) {
@@ -409,6 +441,10 @@ static _Noreturn void loop(void)
 			do_prepare();
 		else if (me.in.op == GPU_GO && me.graph)
 			do_go();
+		else if (me.in.op == GPU_RESET)
+			do_reset(me.in.reset.nonce);
+		else if (me.in.op == GPU_START && !me.maps)
+			start_again();
 		else
 			_exit(121);
 	}

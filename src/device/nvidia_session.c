@@ -190,10 +190,10 @@ void kw_nvidia_session_free(struct kw_session *session)
 
 /* ---- contents ---- */
 
-void kw_gpu_session_forget(struct gpu_session *s)
+void kw_gpu_session_forget(struct gpu_session *s, bool inputs_too)
 {
 	for (size_t i = 0; i < s->buffer_count; i++)
-		if (!s->specs[i].read_only)
+		if (inputs_too || !s->specs[i].read_only)
 			s->mirrors[i].slot = -1;
 }
 

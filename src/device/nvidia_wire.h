@@ -3,7 +3,8 @@
  *
  * In plan form the player's host code is ours and only the device code is a candidate's, so its answers are claims only
  * as far as a kernel could break the driver. A run has two halves: PREPARE builds the graph of a batch, GO plays it;
- * the judge's clock runs during GO alone. */
+ * the judge's clock runs during GO alone. A process whose kernels all ended well is used again: RESET drops the module and
+ * the buffers, and another START brings new ones, so that its context (0.2 s) is made once. */
 #ifndef KW_DEVICE_NVIDIA_WIRE_H
 #define KW_DEVICE_NVIDIA_WIRE_H
 
@@ -11,7 +12,7 @@
 
 enum { GPU_KERNELS_MAX = 32, GPU_ARGS_MAX = 40, GPU_MAPS_MAX = 16, GPU_RANK_MAX = 5 };
 
-enum gpu_op { GPU_START = 0x6770, GPU_MAP, GPU_LOAD, GPU_PREPARE, GPU_GO };
+enum gpu_op { GPU_START = 0x6770, GPU_MAP, GPU_LOAD, GPU_PREPARE, GPU_GO, GPU_RESET };
 
 struct gpu_start {
 	uint32_t op, trusted, ordinal;
@@ -47,13 +48,17 @@ struct gpu_load {
 	struct gpu_tensor_map maps[GPU_MAPS_MAX];
 	struct gpu_kernel kernels[GPU_KERNELS_MAX];
 };
+struct gpu_reset {
+	uint32_t op, pad;
+	uint64_t nonce;
+};
 struct gpu_run {
 	uint32_t op, count;
 	uint64_t nonce;
 	int32_t order[WIRE_ORDER_MAX];
 };
 
-enum gpu_kind { GPU_READY = 0x6870, GPU_LOADED, GPU_NO_ENTRY, GPU_REFUSED, GPU_PREPARED, GPU_DONE, GPU_FAULT, GPU_MACHINE };
+enum gpu_kind { GPU_READY = 0x6870, GPU_LOADED, GPU_NO_ENTRY, GPU_REFUSED, GPU_PREPARED, GPU_DONE, GPU_CLEAN, GPU_FAULT, GPU_MACHINE };
 struct gpu_reply {
 	uint32_t kind;
 	int32_t number;                /* CUresult, or errno */

@@ -77,14 +77,14 @@ enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err)
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++)
-		if (s->base[i].plan.applicable)
+		if (s->base[i].plan.applicable && !s->base[i].player)
 			st = s->w->j->dev->ops->player_start(s->session, &o, &s->base[i].player, err);
 	return st;
 }
 
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 {
-	enum kw_status st = KW_OK;
+	enum kw_status st = kw_baselines_start(s, err);
 
 	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++) {
 		struct baseline_run *b = &s->base[i];

@@ -16,13 +16,9 @@ enum { BLOCK = 512, LANES = 8 };
 
 /* tolerance = max(floor, constant + per_power x 2^e + per_value x |want|), 2^e the power of two at or under |want|,
  * clamped to the normal range of the output's type: so 2 ulp is a multiple of it. */
-struct bound {
-	double floor, constant, per_power, per_value, low_power, high_power;
-};
-
-static struct bound bound_of(const struct kw_tolerance *t)
+static struct kw_bound_numbers bound_of(const struct kw_tolerance *t)
 {
-	struct bound b = { 0, 0, 0, 0, 0, DBL_MAX };
+	struct kw_bound_numbers b = { 0, 0, 0, 0, 0, DBL_MAX };
 	int digits = kw_dtype_info(t->out)->significand_bits;
 
 	if (t->exact)
@@ -44,7 +40,7 @@ static struct bound bound_of(const struct kw_tolerance *t)
 	return b;
 }
 
-static inline __attribute__((always_inline)) double bound_at(const struct bound *b, double want)
+static inline __attribute__((always_inline)) double bound_at(const struct kw_bound_numbers *b, double want)
 {
 	uint64_t u;
 	double power, tolerance;
@@ -58,9 +54,14 @@ static inline __attribute__((always_inline)) double bound_at(const struct bound 
 	return tolerance > b->floor ? tolerance : b->floor;
 }
 
+void kw_tolerance_numbers(const struct kw_tolerance *t, struct kw_bound_numbers *out)
+{
+	*out = bound_of(t);
+}
+
 double kw_tolerance_at(const struct kw_tolerance *t, double want)
 {
-	struct bound b = bound_of(t);
+	struct kw_bound_numbers b = bound_of(t);
 
 	return bound_at(&b, want);
 }
@@ -98,7 +99,7 @@ struct limits {
 };
 
 static inline __attribute__((always_inline)) void scan_body(const double *got, const double *want,
-							     const struct bound *b, const struct limits *l,
+							     const struct kw_bound_numbers *b, const struct limits *l,
 							     struct scan *out)
 {
 	double got2[LANES] = { 0 }, want2[LANES] = { 0 }, diff2[LANES] = { 0 }, cross[LANES] = { 0 };
@@ -127,21 +128,21 @@ static inline __attribute__((always_inline)) void scan_body(const double *got, c
 	}
 }
 
-static void scan_any(const double *got, const double *want, const struct bound *b, const struct limits *l,
+static void scan_any(const double *got, const double *want, const struct kw_bound_numbers *b, const struct limits *l,
 		     struct scan *out)
 {
 	scan_body(got, want, b, l, out);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void scan_avx2(const double *got, const double *want, const struct bound *b,
+__attribute__((target("avx2"))) static void scan_avx2(const double *got, const double *want, const struct kw_bound_numbers *b,
 						      const struct limits *l, struct scan *out)
 {
 	scan_body(got, want, b, l, out);
 }
 #endif
 
-static void scan_block(const double *got, const double *want, const struct bound *b, const struct limits *l,
+static void scan_block(const double *got, const double *want, const struct kw_bound_numbers *b, const struct limits *l,
 		       struct scan *out)
 {
 #if defined(__x86_64__)
@@ -167,7 +168,7 @@ static void note_worst(struct kw_compare_stats *s, double ratio, double got, dou
 }
 
 /* One element, with everything there is to say about it. Returns whether it is wrong. */
-static bool look_at(struct kw_compare_stats *s, const struct bound *b, double got, double want,
+static bool look_at(struct kw_compare_stats *s, const struct kw_bound_numbers *b, double got, double want,
 		    const struct kw_shape *shape, int64_t flat)
 {
 	double tolerance = bound_at(b, want), error = fabs(got - want), ratio;
@@ -210,7 +211,7 @@ static void finite_sums(const double *got, const double *want, size_t n, struct 
 void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, const void *got, const double *want,
 		      size_t n, const struct kw_shape *shape, int64_t first, uint64_t poison_seed)
 {
-	struct bound b = bound_of(t);
+	struct kw_bound_numbers b = bound_of(t);
 	size_t bytes = kw_dtype_bytes(t->out);
 	double got_block[BLOCK], want_block[BLOCK];
 

@@ -25,6 +25,12 @@ struct kw_tolerance {
  * expected values of the sample. Integers: exact. */
 void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
 			 double plain_error, double want_rms);
+/* The same in numbers: max(floor, constant + per_power x 2^e + per_value x |want|), 2^e the power of two at or under |want|,
+ * kept between low_power and high_power. */
+struct kw_bound_numbers {
+	double floor, constant, per_power, per_value, low_power, high_power;
+};
+void kw_tolerance_numbers(const struct kw_tolerance *t, struct kw_bound_numbers *out);
 double kw_tolerance_at(const struct kw_tolerance *t, double want);
 /* `mismatched` counts every element that is not right; those with NaN or Inf in the wrong place and those that still hold
  * poison are counted in nan_mismatched and unwritten too. An output of nothing but zeros is never right while the

@@ -615,6 +615,21 @@ static void choose_specials(struct gen *g, const struct kw_tensor_decl *d)
 	g->inf_row = g->rows > 1 ? (int64_t)((uint64_t)place_word(g, 0, 2) * (uint64_t)g->rows >> 32) : -1;
 }
 
+bool kw_fill_is_simple(const struct kw_tensor_decl *d, const struct kw_view *v, enum kw_fill f, const struct kw_intenv *env,
+		       struct kw_simple_fill *out)
+{
+	struct gen g = { .dist = d->dist, .dtype = (enum kw_dtype)v->dtype };
+
+	if ((kw_fill_fits(f, d) && f != KW_FILL_DECLARED) || !kw_view_is_contiguous(v) || g.dtype == KW_BOOL ||
+	    kw_dtype_bytes(g.dtype) == 0 || read_range(&g, d, env, NULL) != KW_OK)
+		return false;
+	*out = (struct kw_simple_fill){ d->dist, g.lo, g.hi, kw_dtype_max(g.dtype), g.int_lo, g.int_span };
+	if (d->dist == KW_DIST_INTEGERS)
+		return !kw_dtype_is_float(g.dtype) && g.int_span != 0 && g.int_span <= UINT32_MAX && range_fits(&g);
+	return (d->dist == KW_DIST_NORMAL || d->dist == KW_DIST_UNIFORM) &&
+	       (g.dtype == KW_F32 || g.dtype == KW_F16 || g.dtype == KW_BF16);
+}
+
 enum kw_status kw_fill_input(const struct kw_tensor_decl *d, const struct kw_view *v, enum kw_fill f, uint64_t seed,
 			     uint32_t tensor, const struct kw_intenv *env, int threads, struct kw_error *err)
 {

@@ -30,6 +30,19 @@ bool kw_fill_fits(enum kw_fill f, const struct kw_tensor_decl *d);
  * view the buffer keeps `poison` NaN patterns. env: the case's dims (integer ranges). threads >= 1. */
 enum kw_status kw_fill_input(const struct kw_tensor_decl *d, const struct kw_view *v, enum kw_fill f, uint64_t seed,
 			     uint32_t tensor, const struct kw_intenv *env, int threads, struct kw_error *err);
+/* A fill that one formula makes, for devices that make it themselves: element by element of a contiguous tensor, the same
+ * counters as kw_fill_input. */
+struct kw_simple_fill {
+	enum kw_dist dist;                /* NORMAL: lo + hi z, cut to +-max; UNIFORM: [lo, hi); INTEGERS */
+	double lo, hi, max;
+	int64_t int_lo;
+	uint64_t int_span;                /* below 2^32 */
+};
+/* false: not such a fill, or an error that kw_fill_input reports. */
+bool kw_fill_is_simple(const struct kw_tensor_decl *d, const struct kw_view *v, enum kw_fill f, const struct kw_intenv *env,
+		       struct kw_simple_fill *out);
+/* One element's poison, repeated to 64 bits. */
+uint64_t kw_poison_word(enum kw_dtype d, uint64_t seed);
 /* The poison: a NaN pattern for floats (payload marks it ours), 0xA5… for integers; whole buffer. */
 void kw_poison(void *p, size_t bytes, enum kw_dtype d, uint64_t seed);
 /* Whether element i still holds poison. */

@@ -21,6 +21,8 @@ struct kw_judge {
 	struct kw_intenv_var fact_vars[8];
 	struct kw_intenv facts;
 	int threads;                      /* of the judge's own work */
+	struct kw_gpu *gpu;               /* NULL: the host does everything (gpu.h) */
+	bool gpu_tried;
 };
 
 /* One distinct set of -D values of the candidate, built once. */
@@ -112,8 +114,9 @@ enum kw_status kw_prepare_end(struct prepare *p, struct kw_error *err);
 
 /* stage.c */
 enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_case *c, struct kw_error *err);
-/* Working buffers, players without code, evaluators; nothing to do when they are there. Any thread, one at a time. */
-enum kw_status kw_stage_open(struct stage *s, struct kw_error *err);
+/* Working buffers, players without code if asked for (else they start when they are loaded), evaluators; nothing to do when
+ * they are there. Any thread, one at a time. */
+enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err);
 /* Bytes that kw_stage_open will take. */
 double kw_stage_bytes(const struct stage *s);
 void kw_stage_close(struct stage *s);
@@ -168,7 +171,7 @@ enum kw_status kw_baselines_new(struct work *w, struct kw_error *err);
 void kw_baselines_free(struct work *w);
 /* Binds the baselines' plans to a perf case. */
 enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err);
-/* Starts the trusted players, without code. */
+/* Starts the trusted players that are not there yet, without code. */
 enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err);
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err);
 void kw_baselines_close(struct stage *s);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "judge/internal.h"
+#include "judge/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +37,7 @@ void kw_judge_free(struct kw_judge *j)
 {
 	if (!j)
 		return;
+	kw_gpu_close(j->gpu);
 	kw_device_close(j->dev);
 	kw_free(j);
 }
@@ -452,7 +453,7 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	if (w->o.progress)
 		w->o.progress(w->o.progress_arg, s->c->label);
-	st = kw_stage_open(s, err);
+	st = kw_stage_open(s, true, err);
 	if (st == KW_OK)
 		st = s->c->perf ? kw_timing_case(s, err) : check_case(s, err);
 	if (st == KW_OK) {

@@ -14,9 +14,9 @@ static uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* One element's pattern, repeated to 64 bits. Floats: a quiet NaN with a payload of the seed's, which an operation
+/* Floats: a quiet NaN with a payload of the seed's, which an operation
  * never makes by itself (x86 makes negative ones without payload) but hands on. */
-static uint64_t pattern(enum kw_dtype d, uint64_t seed)
+uint64_t kw_poison_word(enum kw_dtype d, uint64_t seed)
 {
 	uint64_t r = mix(seed + 0x9e3779b97f4a7c15u), one;
 
@@ -40,7 +40,7 @@ static uint64_t pattern(enum kw_dtype d, uint64_t seed)
 
 void kw_poison(void *p, size_t bytes, enum kw_dtype d, uint64_t seed)
 {
-	uint64_t word = pattern(d, seed);
+	uint64_t word = kw_poison_word(d, seed);
 	unsigned char *out = p;
 	size_t at = 0;
 
@@ -52,7 +52,7 @@ void kw_poison(void *p, size_t bytes, enum kw_dtype d, uint64_t seed)
 
 bool kw_is_poison(const void *p, int64_t i, enum kw_dtype d, uint64_t seed)
 {
-	uint64_t word = pattern(d, seed);
+	uint64_t word = kw_poison_word(d, seed);
 	size_t bytes = kw_dtype_bytes(d);
 
 	return bytes && memcmp((const char *)p + i * (int64_t)bytes, &word, bytes) == 0;
@@ -72,7 +72,7 @@ bool kw_is_poison(const void *p, int64_t i, enum kw_dtype d, uint64_t seed)
 
 int64_t kw_count_poison(const void *p, int64_t first, int64_t n, enum kw_dtype d, uint64_t seed)
 {
-	uint64_t word = pattern(d, seed);
+	uint64_t word = kw_poison_word(d, seed);
 	int64_t found = 0;
 
 	switch (kw_dtype_bytes(d)) {

@@ -17,6 +17,7 @@ struct prepare {
 static void *run(void *arg)
 {
 	struct prepare *p = arg;
+	bool started = false;
 	double left = (double)kw_memory_available() * AHEAD_SHARE;
 
 	for (size_t i = 0; i < p->count && p->status == KW_OK; i++) {
@@ -26,7 +27,8 @@ static void *run(void *arg)
 		if (!s->plan.applicable || bytes > left)
 			continue; /* opened when its turn comes */
 		left -= bytes;
-		p->status = kw_stage_open(s, &p->err);
+		p->status = kw_stage_open(s, !started || !s->w->j->dev->players_are_dear, &p->err);
+		started = true;
 	}
 	return NULL;
 }

@@ -1,4 +1,4 @@
-#include "judge/internal.h"
+#include "judge/gpu.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -122,7 +122,7 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 	return st;
 }
 
-enum kw_status kw_stage_open(struct stage *s, struct kw_error *err)
+enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = s->w->j->dev->ops;
 	struct kw_session_opts o = { .buffers = s->spec, .tensor_count = (size_t)s->tensors, .slots = slots_of(s),
@@ -132,14 +132,17 @@ enum kw_status kw_stage_open(struct stage *s, struct kw_error *err)
 
 	if (s->ev32)
 		return KW_OK;
+	if (!s->w->j->gpu_tried && (st = kw_gpu_open(s->w->j->dev, &s->w->j->gpu, err)) != KW_OK)
+		return st;
+	s->w->j->gpu_tried = true;
 	if ((st = workspaces(s, err)) != KW_OK)
 		return st;
 	o.buffer_count = s->spec_count;
 	s->slots = o.slots;
 	st = ops->session_new(s->w->j->dev, &o, &s->session, err);
-	if (st == KW_OK)
+	if (st == KW_OK && player)
 		st = ops->player_start(s->session, &po, &s->player, err);
-	if (st == KW_OK)
+	if (st == KW_OK && player)
 		st = kw_baselines_start(s, err);
 	return st == KW_OK ? open_evaluators(s, err) : st;
 }
@@ -172,6 +175,10 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
 		enum kw_fill f = kw_fill_fits(fill, &w->t->inputs[i]) ? fill : KW_FILL_DECLARED;
 
+		bool done;
+
+		if ((st = kw_gpu_fill(s, slot, i, f, seed, &done, err)) != KW_OK || done)
+			continue;
 		views[i] = s->view[i];
 		views[i].base = kw_session_room(s->session, slot, i);
 		st = kw_fill_input(&w->t->inputs[i], &views[i], f, seed, (uint32_t)i, &s->env, w->j->threads, err);
@@ -203,7 +210,9 @@ void kw_stage_poison(struct stage *s, int slot)
 	int64_t start = kw_now_ns();
 
 	s->poison_seed = s->w->seed ^ 0x5bd1e9955bd1e995u;
-	for (int i = s->inputs; i < s->tensors; i++) {
+	for (int i = s->inputs; i < s->tensors && s->w->j->gpu; i++)
+		kw_gpu_poison(s, slot, i, s->poison_seed, NULL); /* the next run returns a failure */
+	for (int i = s->inputs; i < s->tensors && !s->w->j->gpu; i++) {
 		struct poison_job job = { .base = kw_session_room(s->session, slot, i), .bytes = s->spec[i].bytes,
 					  .dtype = (enum kw_dtype)s->view[i].dtype, .seed = s->poison_seed };
 

@@ -84,6 +84,48 @@ static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_p
 	return KW_S_CRASH;
 }
 
+static uint64_t input_hash(struct stage *s, int slot, int i)
+{
+	return kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, 1);
+}
+
+/* A device that only says "illegal access": does it go through where inputs can be written, and which one changes? -1: it
+ * was something else. */
+static int written_input(struct stage *s, int slot)
+{
+	const struct kw_device_ops *ops = s->w->j->dev->ops;
+	struct kw_player_opts o = { .writable_inputs = true, .threads = s->w->o.threads };
+	struct kw_player *player = NULL;
+	struct kw_play_result r = { .buffer = -1 };
+	uint64_t before[KW_MAX_TENSORS];
+	bool through;
+	int found = -1;
+
+	for (int i = 0; i < s->inputs; i++)
+		before[i] = input_hash(s, slot, i);
+	through = ops->player_start(s->session, &o, &player, NULL) == KW_OK &&
+		  ops->load(player, s->code, &s->plan, LOAD_TIMEOUT_MS, &r, NULL) == KW_OK && r.end == KW_PLAY_DONE &&
+		  ops->run(player, &slot, 1, kw_stage_timeout_ms(s), &r, NULL) == KW_OK && r.end == KW_PLAY_DONE;
+	kw_trial_release(&r);
+	for (int i = 0; i < s->inputs && through && found < 0; i++)
+		found = input_hash(s, slot, i) != before[i] ? i : -1;
+	if (player)
+		ops->player_stop(player);
+	return found;
+}
+
+static enum kw_subclass device_fault(struct stage *s, const struct kw_play_result *r, char *text, size_t n)
+{
+	int input = r->fault == KW_S_ILLEGAL_ACCESS && r->slot >= 0 ? written_input(s, r->slot) : -1;
+
+	if (input >= 0) {
+		snprintf(text, n, "it wrote to input %s, which is read-only", s->spec[input].name);
+		return KW_S_INPUT_MODIFIED;
+	}
+	snprintf(text, n, "%s", r->detail);
+	return r->fault;
+}
+
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill)
 {
 	char text[400] = "", evidence[700];
@@ -116,8 +158,7 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fil
 		sub = KW_S_FORGED;
 		break;
 	case KW_PLAY_FAULT:
-		snprintf(text, sizeof text, "%s", r->detail);
-		sub = r->fault;
+		sub = device_fault(s, r, text, sizeof text);
 		break;
 	case KW_PLAY_NO_MEMORY:
 		snprintf(text, sizeof text, "it asked for more memory than it may have");
