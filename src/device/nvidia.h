@@ -50,7 +50,7 @@ struct gpu_mirror {
 	void *host;
 	size_t host_bytes;
 	int slot;                      /* -1: of none */
-	bool pinned;
+	bool tried, pinned;            /* to pin it */
 };
 struct gpu_session {
 	struct kw_session base;        /* first: the same address */

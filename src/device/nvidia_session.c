@@ -74,14 +74,23 @@ static enum kw_status make_mirror(struct gpu_session *s, size_t i, struct kw_err
 
 	m->slot = -1;
 	m->host_bytes = round_up(s->specs[i].bytes + 1, 4096);
-	m->host = mmap(NULL, m->host_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m->host = mmap(NULL, m->host_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		       0);
 	if (m->host == MAP_FAILED) {
 		m->host = NULL;
 		return kw_fail(err, KW_ERR_NOMEM, s->specs[i].name, "cannot map %zu bytes", m->host_bytes);
 	}
-	/* Copies are several times as fast from pinned memory; where it cannot be had they still work. */
-	m->pinned = m->host_bytes >= PIN_MIN_BYTES && s->device->cu->HostRegister(m->host, m->host_bytes, 0) == CUDA_SUCCESS;
 	return KW_OK;
+}
+
+/* Copies are several times as fast from pinned memory; where it cannot be had they still work. Many sessions never copy, so
+ * it is taken (and the pages with it) at the first one. */
+static void pin(struct gpu_session *s, struct gpu_mirror *m)
+{
+	if (m->tried || m->host_bytes < PIN_MIN_BYTES)
+		return;
+	m->tried = true;
+	m->pinned = s->device->cu->HostRegister(m->host, m->host_bytes, 0) == CUDA_SUCCESS;
 }
 
 static enum kw_status copy_specs(struct gpu_session *s, const struct kw_session_opts *o, struct kw_error *err)
@@ -208,6 +217,7 @@ enum kw_status kw_nvidia_pull(struct kw_session *session, int slot, int buffer, 
 	if (m->slot == slot)
 		return KW_OK;
 	st = kw_nvidia_enter(s->device, &mine);
+	pin(s, m);
 	if (st == KW_OK && s->specs[buffer].bytes)
 		st = kw_cuda_status(s->device->cu,
 				    s->device->cu->MemcpyDtoH(m->host, b->map + b->offset, s->specs[buffer].bytes), "cuMemcpyDtoH",
@@ -224,6 +234,7 @@ enum kw_status kw_nvidia_push(struct kw_session *session, int slot, int buffer, 
 	struct kw_error mine = { 0 };
 	enum kw_status st = kw_nvidia_enter(s->device, &mine);
 
+	pin(s, m);
 	if (st == KW_OK && s->specs[buffer].bytes)
 		st = kw_cuda_status(s->device->cu,
 				    s->device->cu->MemcpyHtoD(b->map + b->offset, m->host, s->specs[buffer].bytes), "cuMemcpyHtoD",

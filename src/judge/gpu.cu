@@ -7,6 +7,7 @@
 typedef unsigned long long u64;
 typedef long long i64;
 enum dtype { F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL }; // as gpu.c numbers them
+#define INFINITY_ __longlong_as_double(0x7ff0000000000000ll)
 enum dist { NORMAL, UNIFORM, INTEGERS };
 
 // ---- inputs ----
@@ -171,12 +172,12 @@ __device__ void look_at(part &p, const bound &b, const void *x, int type, i64 fl
 		return;
 	if (special) {
 		p.nan_mismatched++;
-		ratio = HUGE_VAL;
+		ratio = INFINITY_;
 	} else {
 		p.max_abs = fmax(p.max_abs, error);
 		if (want != 0)
 			p.max_rel = fmax(p.max_rel, error / fabs(want));
-		ratio = tolerance > 0 ? error / tolerance : error > 0 ? HUGE_VAL : 0;
+		ratio = tolerance > 0 ? error / tolerance : error > 0 ? INFINITY_ : 0;
 	}
 	if (ratio > p.worst_ratio) {
 		p.worst_ratio = ratio;
