@@ -22,6 +22,11 @@ const struct kw_device_ops *kw_device_find(const char *name)
 	return NULL;
 }
 
+const struct kw_device_ops *kw_device_at(size_t i)
+{
+	return i < sizeof(all) / sizeof(all[0]) ? all[i] : NULL;
+}
+
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = kw_device_find(name);

@@ -134,6 +134,7 @@ struct kw_device {
 };
 
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
+const struct kw_device_ops *kw_device_at(size_t i);              /* NULL behind the last one */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
 /* Bytes that may still be taken on this machine, cgroup limits included. */

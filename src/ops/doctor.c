@@ -83,6 +83,31 @@ static void backends(struct exam *x)
 	}
 }
 
+/* GPUs are opened, so that what is said of them is true; a machine without one is well too. */
+static void devices(struct exam *x)
+{
+	const struct kw_device_ops *ops;
+
+	for (size_t i = 0; (ops = kw_device_at(i)); i++) {
+		struct kw_device *d = NULL;
+		struct kw_error err;
+		char said[2100], bytes[40];
+
+		kw_error_reset(&err);
+		if (strcmp(ops->name, "cpu") == 0)
+			continue;
+		if (kw_device_open(ops->name, &d, &err) != KW_OK) {
+			fact(x, "device", ops->name, KW_HEALTH_MISSING, "%s", kw_error_line(&err, said, sizeof(said)));
+			continue;
+		}
+		fact(x, "device", ops->name, KW_HEALTH_GOOD, "%s%s%s%s, %d units, %s%s%s", d->hardware.name,
+		     d->hardware.arch[0] ? " (" : "", d->hardware.arch, d->hardware.arch[0] ? ")" : "", d->hardware.units,
+		     kw_human_bytes((double)d->hardware.memory_bytes, bytes, sizeof(bytes)), d->hardware.driver[0] ? ", " : "",
+		     d->hardware.driver);
+		kw_device_close(d);
+	}
+}
+
 /* The layers of a player that was really started, on one page of memory. */
 static void player(struct exam *x, struct kw_device *d)
 {
@@ -187,7 +212,6 @@ static void files(struct exam *x)
 static void elsewhere(struct exam *x)
 {
 	fact(x, "later", "python", KW_HEALTH_MISSING, "not available here: this version runs no PyTorch tasks");
-	fact(x, "later", "gpu", KW_HEALTH_MISSING, "not available here: this version builds CUDA kernels, but runs on the CPU only");
 	fact(x, "later", "models", KW_HEALTH_MISSING, "not available here: this version asks no language model");
 }
 
@@ -249,6 +273,7 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*pr
 	else
 		fact(&x, "machine", "cpu", KW_HEALTH_BAD, "%s", kw_error_line(&opened, said, sizeof(said)));
 	backends(&x);
+	devices(&x);
 	if (d)
 		player(&x, d);
 	compiler_box(&x);
