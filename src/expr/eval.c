@@ -176,7 +176,11 @@ static bool compute(struct ctx *c, const struct kw_node *n, const struct box *x,
 	bool ok;
 
 	switch (n->kind) {
-	case KW_NODE_INPUT: return eval_input(c, n, x, out);
+	case KW_NODE_INPUT:
+		ok = eval_input(c, n, x, out);
+		if (ok && n->dtype == KW_I64) /* a double does not hold all of them either */
+			vec_round(rounds(c, n), out, box_volume(x, n->rank));
+		return ok;
 	case KW_NODE_PARAM:
 	case KW_NODE_CONST:
 	case KW_NODE_DIM: return leaf(c, n, out);
@@ -189,8 +193,8 @@ static bool compute(struct ctx *c, const struct kw_node *n, const struct box *x,
 	case KW_NODE_WINDOW: ok = eval_window(c, n, x, out); break;
 	default: return ctx_fail(c, KW_ERR_BUG, "'%s' has no evaluation", kw_op_name(n->op));
 	}
-	if (ok && rounds(c, n))
-		vec_round_f32(out, box_volume(x, n->rank));
+	if (ok)
+		vec_round(rounds(c, n), out, box_volume(x, n->rank));
 	return ok;
 }
 
@@ -263,6 +267,43 @@ const double *eval_node(struct ctx *c, const struct kw_node *n, const struct box
 	return out;
 }
 
+/* Whether n computes with its operands, and so rounds, or only selects and compares. */
+static bool computes(const struct kw_node *n)
+{
+	switch (n->op->id) {
+	case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: case OP_AND: case OP_OR: case OP_NOT:
+	case OP_NEG: case OP_RELU: case OP_ABS: case OP_SIGN: case OP_ISNAN: case OP_MAXIMUM: case OP_MINIMUM: case OP_WHERE:
+	case OP_CLIP: case OP_CAST: case OP_ARANGE: case OP_MAX: case OP_MIN: case OP_ARGMAX: case OP_ARGMIN: case OP_ANY:
+	case OP_ALL: case OP_CUMMAX: case OP_MAX_POOL1D: case OP_MAX_POOL2D: case OP_MAX_POOL3D:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static uint64_t place_hash(const struct kw_node *n, int k, const struct box *x)
+{
+	uint64_t h = (uint64_t)n->id * 8 + (uint64_t)k;
+
+	for (int i = 0; i < n->args[k]->rank; i++)
+		h = (h ^ (uint64_t)x->start[i]) * 0x9e3779b97f4a7c15u + (h >> 29);
+	return h * 0x94d049bb133111ebu;
+}
+
+const double *eval_operand(struct ctx *c, const struct kw_node *n, int k, const struct box *x)
+{
+	const double *p = eval_node(c, n->args[k], x);
+	int64_t count = box_volume(x, n->args[k]->rank);
+	double *q;
+
+	if (!p || !c->ev->noise || !rounds(c, n) || !kw_dtype_is_float(n->args[k]->dtype) || !computes(n))
+		return p;
+	q = ctx_alloc(c, count);
+	if (q)
+		vec_disturb(c->ev->noise + place_hash(n, k, x), p, q, count);
+	return q;
+}
+
 bool eval_into(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	const double *p;
@@ -308,6 +349,14 @@ void kw_eval_free(struct kw_eval *ev)
 	kw_free(ev);
 }
 
+void kw_eval_disturb(struct kw_eval *ev, uint64_t seed)
+{
+	if (!ev->f32 || ev->noise == seed)
+		return;
+	ev->noise = seed;
+	drop_material(ev);
+}
+
 static enum kw_status set_inputs(struct kw_eval *ev, const struct kw_view *inputs, struct kw_error *err)
 {
 	const struct kw_task *t = ev->e->task;
@@ -342,7 +391,8 @@ enum kw_status kw_eval_new(const struct kw_bound *b, const struct kw_view *input
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for an evaluator");
 	kw_arena_init(&ev->arena, 64 << 20);
 	pthread_mutex_init(&ev->lock, NULL);
-	ev->f32 = mode == KW_EVAL_F32;
+	ev->f32 = mode != KW_EVAL_F64;
+	ev->coarse = mode == KW_EVAL_COARSE;
 	ev->threads = threads < 1 ? 1 : threads > 256 ? 256 : threads;
 	ev->max_bytes = max_bytes;
 	s = kw_expr_lower(b->e, &ev->arena, &ev->e, err);

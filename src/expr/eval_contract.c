@@ -57,9 +57,10 @@ static void analyse(const struct ctx *c, const struct kw_node *n, const struct b
 }
 
 /* The operand's box for these letter ranges, and its stride per letter. */
-static const double *operand(struct ctx *c, const struct kw_node *a, const struct contraction *t, int k,
+static const double *operand(struct ctx *c, const struct kw_node *n, const struct contraction *t, int k,
 			     const int64_t *start, const int64_t *count, int64_t *stride)
 {
+	const struct kw_node *a = n->args[k];
 	struct box x;
 	int64_t step[KW_MAX_RANK], s = 1;
 
@@ -76,7 +77,7 @@ static const double *operand(struct ctx *c, const struct kw_node *a, const struc
 	}
 	for (int i = 0; i < t->letters; i++)
 		stride[i] = t->where[k][i] < 0 || t->one[k][i] ? 0 : step[t->where[k][i]];
-	return eval_node(c, a, &x);
+	return eval_operand(c, n, k, &x);
 }
 
 /* Adds the innermost pair of letters: j (output, or -1) and the sum letter s (or -1). */
@@ -84,7 +85,7 @@ struct core {
 	const struct contraction *t;
 	const int64_t *count;
 	const int64_t *sa, *sb, *sc;
-	bool f32;
+	enum rounding round;
 	int order[MAX_LETTERS], orders;    /* loops from the outermost to the innermost */
 };
 
@@ -93,16 +94,14 @@ static void inner_loop(const struct core *k, int i, const double *a, const doubl
 	int64_t n = k->count[i], sa = k->sa[i], sb = k->sb[i], so = k->sc[i];
 
 	if (so == 1 && sa == 0 && sb == 1) {
-		(k->f32 ? vec_axpy_f32 : vec_axpy)(*a, b, o, n);
+		vec_axpy(k->round, *a, b, o, n);
 	} else if (so == 1 && sb == 0 && sa == 1) {
-		(k->f32 ? vec_axpy_f32 : vec_axpy)(*b, a, o, n);
-	} else if (so == 0 && sa == 1 && sb == 1 && !k->f32) {
+		vec_axpy(k->round, *b, a, o, n);
+	} else if (so == 0 && sa == 1 && sb == 1 && k->round == ROUND_NONE) {
 		*o += vec_dot(a, b, n);
 	} else {
-		for (int64_t j = 0; j < n; j++) {
-			double v = o[j * so] + a[j * sa] * b[j * sb];
-			o[j * so] = k->f32 ? (double)(float)v : v;
-		}
+		for (int64_t j = 0; j < n; j++)
+			o[j * so] = rounded(k->round, o[j * so] + a[j * sa] * b[j * sb]);
 	}
 }
 
@@ -116,9 +115,9 @@ static int64_t four_steps(const struct core *k, int i, int inner, const double *
 		return 0;
 	for (; j + 4 <= k->count[i]; j += 4) {
 		if (left)
-			(k->f32 ? vec_axpy4_f32 : vec_axpy4)(a + j * sa, sa, b + j * sb, sb, o, n);
+			vec_axpy4(k->round, a + j * sa, sa, b + j * sb, sb, o, n);
 		else
-			(k->f32 ? vec_axpy4_f32 : vec_axpy4)(b + j * sb, sb, a + j * sa, sa, o, n);
+			vec_axpy4(k->round, b + j * sb, sb, a + j * sa, sa, o, n);
 	}
 	return j;
 }
@@ -203,12 +202,12 @@ static const double *repack(struct ctx *c, const struct contraction *t, const in
 }
 
 static bool block(struct ctx *c, const struct kw_node *n, const struct contraction *t, const int64_t *start,
-		  const int64_t *count, const int64_t *sc, double *out, bool f32)
+		  const int64_t *count, const int64_t *sc, double *out, enum rounding round)
 {
 	int64_t sa[MAX_LETTERS] = { 0 }, sb[MAX_LETTERS] = { 0 };
-	struct core k = { .t = t, .count = count, .sa = sa, .sb = sb, .sc = sc, .f32 = f32 };
-	const double *a = operand(c, n->args[0], t, 0, start, count, sa);
-	const double *b = a ? operand(c, n->args[1], t, 1, start, count, sb) : NULL;
+	struct core k = { .t = t, .count = count, .sa = sa, .sb = sb, .sc = sc, .round = round };
+	const double *a = operand(c, n, t, 0, start, count, sa);
+	const double *b = a ? operand(c, n, t, 1, start, count, sb) : NULL;
 
 	if (!b)
 		return false;
@@ -239,7 +238,7 @@ bool eval_contract(struct ctx *c, const struct kw_node *n, const struct box *x, 
 	int64_t start[MAX_LETTERS], count[MAX_LETTERS], sc[MAX_LETTERS], step[KW_MAX_RANK], s = 1;
 	int64_t volume = box_volume(x, n->rank), chunk;
 	int cut = -1;
-	bool f32 = rounds(c, n);
+	enum rounding round = rounds(c, n);
 
 	analyse(c, n, x, &t);
 	for (int i = n->rank - 1; i >= 0; i--) {
@@ -271,7 +270,7 @@ bool eval_contract(struct ctx *c, const struct kw_node *n, const struct box *x, 
 			start[cut] = k;
 			count[cut] = t.count[cut] - k < chunk ? t.count[cut] - k : chunk;
 		}
-		if (!block(c, n, &t, start, count, sc, out, f32))
+		if (!block(c, n, &t, start, count, sc, out, round))
 			return false;
 		ctx_release(c, m);
 	}

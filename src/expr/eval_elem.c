@@ -143,7 +143,7 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 	for (int k = 0; k < n->arg_count; k++) {
 		struct box need;
 		need_box(c->ev->b, n, x, k, &need);
-		base[k] = eval_node(c, n->args[k], &need);
+		base[k] = eval_operand(c, n, k, &need);
 		if (!base[k])
 			return false;
 	}

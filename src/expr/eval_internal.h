@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "expr/internal.h"
 
@@ -64,7 +65,8 @@ struct kw_eval {
 	struct kw_bound *b;
 	struct kw_view *inputs;
 	double *params;
-	bool f32;
+	bool f32, coarse;                 /* coarse: f64 and i64 nodes lose as many bits as f32 has fewer */
+	uint64_t noise;                   /* 0: none */
 	int threads;
 	size_t max_bytes, used_bytes;
 	struct material *mat;             /* per node */
@@ -81,14 +83,35 @@ void ctx_release(struct ctx *c, struct mark m);
 bool ctx_fail(struct ctx *c, enum kw_status s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const double *eval_node(struct ctx *c, const struct kw_node *n, const struct box *x);
 bool eval_into(struct ctx *c, const struct kw_node *n, const struct box *x, double *out); /* copies if it must */
+/* Operand k of n, which n computes with: with noise, if there is any. */
+const double *eval_operand(struct ctx *c, const struct kw_node *n, int k, const struct box *x);
 
 static inline const struct kw_shape *node_shape(const struct ctx *c, const struct kw_node *n)
 {
 	return &c->ev->b->shape[n->id];
 }
-static inline bool rounds(const struct ctx *c, const struct kw_node *n)
+
+/* What the results and running sums of a node are rounded to. */
+enum rounding { ROUND_NONE, ROUND_F32, ROUND_24_BITS };
+static inline enum rounding rounds(const struct ctx *c, const struct kw_node *n)
 {
-	return c->ev->f32 && n->dtype != KW_F64 && kw_dtype_is_float(n->dtype);
+	if (n->dtype == KW_F64 || n->dtype == KW_I64)
+		return c->ev->coarse ? ROUND_24_BITS : ROUND_NONE;
+	return c->ev->f32 && kw_dtype_is_float(n->dtype) ? ROUND_F32 : ROUND_NONE;
+}
+/* To nearest even, like f32, but with f64's exponents. */
+static inline double keep_24_bits(double v)
+{
+	uint64_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	u = (u + 0x0fffffff + (u >> 29 & 1)) & ~(uint64_t)0x1fffffff;
+	memcpy(&v, &u, sizeof(v));
+	return v;
+}
+static inline double rounded(enum rounding r, double v)
+{
+	return r == ROUND_NONE ? v : r == ROUND_F32 ? (double)(float)v : keep_24_bits(v);
 }
 
 /* Kernels: out has box_volume(x) doubles. */
@@ -102,8 +125,9 @@ bool eval_gather(struct ctx *c, const struct kw_node *n, const struct box *x, do
 bool eval_input(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 
 /* eval_math.c: vectorised loops. */
-void vec_round_f32(double *x, int64_t n);
+void vec_round(enum rounding r, double *x, int64_t n);
 void vec_copy(const double *x, double *out, int64_t n);
+void vec_disturb(uint64_t seed, const double *x, double *out, int64_t n); /* each by up to 2^-23 of itself */
 typedef void (*vec1_fn)(const double *x, double *out, int64_t n);
 typedef void (*vec2_fn)(const double *x, const double *y, double *out, int64_t n);
 typedef void (*vec2s_fn)(const double *x, double y, double *out, int64_t n);
@@ -116,11 +140,9 @@ double vec_sum(const double *x, int64_t n);
 double vec_max(const double *x, int64_t n);
 double vec_min(const double *x, int64_t n);
 double vec_dot(const double *x, const double *y, int64_t n);
-void vec_axpy(double a, const double *x, double *y, int64_t n);         /* y += a x */
-void vec_axpy_f32(double a, const double *x, double *y, int64_t n);     /* the same, rounded to f32 */
+void vec_axpy(enum rounding r, double a, const double *x, double *y, int64_t n);  /* y += a x */
 /* Four of them in order: y += a[0] x[0..] + a[sa] x[sx..] + … */
-void vec_axpy4(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n);
-void vec_axpy4_f32(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n);
-void vec_add_f32(const double *x, double *y, int64_t n);                /* y += x, rounded to f32 */
+void vec_axpy4(enum rounding r, const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n);
+void vec_add(enum rounding r, const double *x, double *y, int64_t n);             /* y += x */
 
 #endif

@@ -358,14 +358,33 @@ CLONES void vec_where(const double *c, const double *x, const double *y, double 
 	}
 }
 
-void vec_round_f32(double *x, int64_t n)
+CLONES static void round_24_bits(double *x, int64_t n)
 {
-	v_f32(x, x, n);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = keep_24_bits(x[i]);
+}
+
+void vec_round(enum rounding r, double *x, int64_t n)
+{
+	if (r == ROUND_F32)
+		v_f32(x, x, n);
+	else if (r == ROUND_24_BITS)
+		round_24_bits(x, n);
 }
 
 void vec_copy(const double *x, double *out, int64_t n)
 {
 	memcpy(out, x, sizeof(*x) * (size_t)n);
+}
+
+CLONES void vec_disturb(uint64_t seed, const double *x, double *out, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t u = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15u;
+
+		u = (u ^ u >> 32) * 0xd6e8feb86659fd93u;
+		out[i] = x[i] * (1 + (double)(int32_t)(u >> 32) * 0x1p-54);
+	}
 }
 
 /* Sums in 32 lanes; the order is fixed, whatever the machine. */
@@ -422,19 +441,29 @@ CLONES double vec_dot(const double *x, const double *y, int64_t n)
 EXTREME(vec_max, -INFINITY, max_one)
 EXTREME(vec_min, INFINITY, min_one)
 
-CLONES void vec_axpy(double a, const double *x, double *y, int64_t n)
+CLONES static void axpy(double a, const double *x, double *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		y[i] += a * x[i];
 }
 
-CLONES void vec_axpy_f32(double a, const double *x, double *y, int64_t n)
+CLONES static void axpy_f32(double a, const double *x, double *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		y[i] = (double)(float)(y[i] + a * x[i]);
 }
 
-CLONES void vec_axpy4(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n)
+void vec_axpy(enum rounding r, double a, const double *x, double *y, int64_t n)
+{
+	if (r == ROUND_F32) {
+		axpy_f32(a, x, y, n);
+		return;
+	}
+	axpy(a, x, y, n);
+	vec_round(r, y, n);
+}
+
+CLONES static void axpy4(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n)
 {
 	double a0 = a[0], a1 = a[sa], a2 = a[2 * sa], a3 = a[3 * sa];
 	const double *x1 = x + sx, *x2 = x1 + sx, *x3 = x2 + sx;
@@ -443,7 +472,7 @@ CLONES void vec_axpy4(const double *a, int64_t sa, const double *x, int64_t sx, 
 		y[i] += (a0 * x[i] + a1 * x1[i]) + (a2 * x2[i] + a3 * x3[i]);
 }
 
-CLONES void vec_axpy4_f32(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n)
+CLONES static void axpy4_f32(const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n)
 {
 	double a0 = a[0], a1 = a[sa], a2 = a[2 * sa], a3 = a[3 * sa];
 	const double *x1 = x + sx, *x2 = x1 + sx, *x3 = x2 + sx;
@@ -456,8 +485,27 @@ CLONES void vec_axpy4_f32(const double *a, int64_t sa, const double *x, int64_t 
 	}
 }
 
-CLONES void vec_add_f32(const double *x, double *y, int64_t n)
+void vec_axpy4(enum rounding r, const double *a, int64_t sa, const double *x, int64_t sx, double *y, int64_t n)
+{
+	if (r == ROUND_F32)
+		axpy4_f32(a, sa, x, sx, y, n);
+	else if (r == ROUND_NONE)
+		axpy4(a, sa, x, sx, y, n);
+	else
+		for (int i = 0; i < 4; i++)
+			vec_axpy(r, a[i * sa], x + i * sx, y, n);
+}
+
+CLONES static void add_f32(const double *x, double *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		y[i] = (double)(float)(y[i] + x[i]);
+}
+
+void vec_add(enum rounding r, const double *x, double *y, int64_t n)
+{
+	if (r == ROUND_F32)
+		add_f32(x, y, n);
+	else
+		vec_axpy(r, 1.0, x, y, n);
 }

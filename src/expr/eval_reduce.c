@@ -11,7 +11,8 @@ struct reduction {
 	struct ctx *c;
 	const struct kw_node *n, *arg;
 	enum op_id id;
-	bool f32, gone[KW_MAX_RANK];
+	enum rounding round;
+	bool gone[KW_MAX_RANK];
 	struct box whole;                 /* the argument's box */
 	int64_t stride[KW_MAX_RANK];      /* of the output per axis of the argument, 0 where reduced */
 	double *out, *best;               /* best: argmax, argmin keep the value here */
@@ -27,10 +28,16 @@ static double start_value(enum op_id id)
 	}
 }
 
-static double reduce_row_f32(enum op_id id, double acc, const double *p, int64_t n)
+/* Sums and products one by one, each step rounded. */
+static double reduce_row_rounded(enum op_id id, enum rounding r, double acc, const double *p, int64_t n)
 {
 	float s = (float)acc;
 
+	if (r == ROUND_24_BITS) {
+		for (int64_t i = 0; i < n; i++)
+			acc = keep_24_bits(id == OP_PROD ? acc * p[i] : acc + p[i]);
+		return acc;
+	}
 	for (int64_t i = 0; i < n; i++)
 		s = id == OP_PROD ? s * (float)p[i] : s + (float)p[i];
 	return (double)s;
@@ -68,10 +75,7 @@ static void reduce_column(const struct reduction *r, double *acc, const double *
 {
 	switch (r->id) {
 	case OP_SUM: case OP_MEAN:
-		if (r->f32)
-			vec_add_f32(p, acc, n);
-		else
-			vec_axpy(1.0, p, acc, n);
+		vec_add(r->round, p, acc, n);
 		return;
 	case OP_MAX:
 		vec_binary(OP_MAXIMUM)(p, acc, acc, n);
@@ -81,8 +85,7 @@ static void reduce_column(const struct reduction *r, double *acc, const double *
 		return;
 	case OP_PROD:
 		vec_binary(OP_MUL)(p, acc, acc, n);
-		if (r->f32)
-			vec_round_f32(acc, n);
+		vec_round(r->round, acc, n);
 		return;
 	default:
 		for (int64_t i = 0; i < n; i++)
@@ -121,8 +124,8 @@ static void accumulate(const struct reduction *r, const struct box *x, const dou
 					 x->start[axis] + (axis == last ? i : at[axis]));
 		} else if (rank && !r->gone[last]) {
 			reduce_column(r, r->out + to, p, inner);
-		} else if (r->f32 && (r->id == OP_SUM || r->id == OP_MEAN || r->id == OP_PROD)) {
-			r->out[to] = reduce_row_f32(r->id, r->out[to], p, inner);
+		} else if (r->round && (r->id == OP_SUM || r->id == OP_MEAN || r->id == OP_PROD)) {
+			r->out[to] = reduce_row_rounded(r->id, r->round, r->out[to], p, inner);
 		} else {
 			r->out[to] = reduce_row(r->id, r->out[to], p, inner);
 		}
@@ -159,7 +162,7 @@ static bool slab(const struct reduction *r, const struct box *x)
 		}
 		return true;
 	}
-	p = eval_node(r->c, r->arg, x);
+	p = eval_operand(r->c, r->n, 0, x);
 	if (!p)
 		return false;
 	accumulate(r, x, p);
@@ -178,7 +181,7 @@ static void finish_mean(const struct reduction *r, double *out, int64_t volume)
 
 bool eval_reduce(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
-	struct reduction r = { .c = c, .n = n, .arg = n->args[0], .id = n->op->id, .f32 = rounds(c, n), .out = out };
+	struct reduction r = { .c = c, .n = n, .arg = n->args[0], .id = n->op->id, .round = rounds(c, n), .out = out };
 	int64_t volume = box_volume(x, n->rank), step = 1;
 	int o = n->rank - 1;
 
@@ -225,13 +228,13 @@ bool eval_scan(struct ctx *c, const struct kw_node *n, const struct box *x, doub
 	enum op_id id = n->op->id;
 	int axis = n->axes[0];
 	int64_t inner = 1, outer = 1, total, skip = x->start[axis], keep = x->count[axis];
-	bool f32 = rounds(c, n);
+	enum rounding round = rounds(c, n);
 	struct box need;
 	const double *p;
 	double first = id == OP_CUMPROD ? 1 : id == OP_CUMMAX ? -INFINITY : 0, *acc;
 
 	need_box(c->ev->b, n, x, 0, &need);
-	p = eval_node(c, n->args[0], &need);
+	p = eval_operand(c, n, 0, &need);
 	for (int i = 0; i < n->rank; i++) {
 		outer *= i < axis ? x->count[i] : 1;
 		inner *= i > axis ? x->count[i] : 1;
@@ -246,8 +249,7 @@ bool eval_scan(struct ctx *c, const struct kw_node *n, const struct box *x, doub
 		for (int64_t i = 0; i < total; i++) {
 			const double *row = p + (o * total + i) * inner;
 			for (int64_t k = 0; k < inner; k++) {
-				double v = scan_step(id, acc[k], row[k]);
-				acc[k] = f32 ? (double)(float)v : v;
+				acc[k] = rounded(round, scan_step(id, acc[k], row[k]));
 			}
 			if (i >= skip)
 				vec_copy(acc, out + (o * keep + i - skip) * inner, inner);

@@ -40,7 +40,7 @@ static void geometry(const struct ctx *c, const struct kw_node *n, const struct 
 }
 
 /* out[oh, ow] += w[kd, kh, kw] in[...] for one pair of channels: the inner loop runs along the output's last axis. */
-static void conv_plane(const struct geometry *g, const double *in, const double *w, double *out, bool f32)
+static void conv_plane(const struct geometry *g, const double *in, const double *w, double *out, enum rounding round)
 {
 	for (int64_t kd = 0; kd < g->kernel[0]; kd++)
 	for (int64_t kh = 0; kh < g->kernel[1]; kh++)
@@ -66,20 +66,18 @@ static void conv_plane(const struct geometry *g, const double *in, const double 
 				row = in + ((z - g->is[0]) * g->ic[1] + y - g->is[1]) * g->ic[2];
 				row += (g->os[2] + lo) * st + x0 - g->is[2];
 				if (st == 1) {
-					(f32 ? vec_axpy_f32 : vec_axpy)(f, row, o + lo, hi - lo);
+					vec_axpy(round, f, row, o + lo, hi - lo);
 					continue;
 				}
-				for (int64_t ow = lo; ow < hi; ow++) {
-					double v = o[ow] + f * row[(ow - lo) * st];
-					o[ow] = f32 ? (double)(float)v : v;
-				}
+				for (int64_t ow = lo; ow < hi; ow++)
+					o[ow] = rounded(round, o[ow] + f * row[(ow - lo) * st]);
 			}
 		}
 	}
 }
 
 /* The transposed one: input element (z, y, x) adds to outputs z * stride + k * dilation - pad. */
-static void deconv_plane(const struct geometry *g, const double *in, const double *w, double *out, bool f32)
+static void deconv_plane(const struct geometry *g, const double *in, const double *w, double *out, enum rounding round)
 {
 	for (int64_t z = 0; z < g->ic[0]; z++)
 	for (int64_t y = 0; y < g->ic[1]; y++)
@@ -96,12 +94,11 @@ static void deconv_plane(const struct geometry *g, const double *in, const doubl
 				for (int64_t kw = 0; kw < g->kernel[2]; kw++) {
 					int64_t ow = (g->is[2] + x) * g->stride[2] + kw * g->dilation[2] - g->pad[2] -
 						     g->os[2];
-					double *o, v;
+					double *o;
 					if (ow < 0 || ow >= g->oc[2])
 						continue;
 					o = out + (od * g->oc[1] + oh) * g->oc[2] + ow;
-					v = *o + f * w[(kd * g->kernel[1] + kh) * g->kernel[2] + kw];
-					*o = f32 ? (double)(float)v : v;
+					*o = rounded(round, *o + f * w[(kd * g->kernel[1] + kh) * g->kernel[2] + kw]);
 				}
 			}
 		}
@@ -122,8 +119,8 @@ static bool convolve(struct ctx *c, const struct kw_node *n, const struct box *x
 	memset(out, 0, sizeof(*out) * (size_t)box_volume(x, n->rank));
 	if (box_volume(&in, n->rank) == 0 || box_volume(&wb, n->rank) == 0)
 		return true;
-	p = eval_node(c, n->args[0], &in);
-	w = p ? eval_node(c, n->args[1], &wb) : NULL;
+	p = eval_operand(c, n, 0, &in);
+	w = p ? eval_operand(c, n, 1, &wb) : NULL;
 	if (!w)
 		return false;
 	taps = g.kernel[0] * g.kernel[1] * g.kernel[2];
@@ -163,20 +160,22 @@ static void inside(const struct geometry *g, int64_t kw, int64_t *lo, int64_t *h
 		--*hi;
 }
 
-static void pool_row(const double *row, int64_t stride, double *out, double *seen, int64_t n, bool max, bool f32)
+static void pool_row(const double *row, int64_t stride, double *out, double *seen, int64_t n, bool max,
+		     enum rounding round)
 {
 	for (int64_t i = 0; i < n; i++) {
 		double v = row[i * stride];
 		if (max)
 			out[i] = v > out[i] || v != v ? v : out[i];
 		else
-			out[i] = f32 ? (double)(float)(out[i] + v) : out[i] + v;
+			out[i] = rounded(round, out[i] + v);
 		seen[i] += 1;
 	}
 }
 
 /* One plane: taps in order, so that each output sees its window row by row. seen: taps inside, per output. */
-static void pool_plane(const struct geometry *g, const double *in, double *out, double *seen, bool max, bool f32)
+static void pool_plane(const struct geometry *g, const double *in, double *out, double *seen, bool max,
+		       enum rounding round)
 {
 	for (int64_t od = 0; od < g->oc[0]; od++)
 	for (int64_t oh = 0; oh < g->oc[1]; oh++) {
@@ -197,7 +196,7 @@ static void pool_plane(const struct geometry *g, const double *in, double *out, 
 					pool_row(in + ((z - g->is[0]) * g->ic[1] + y - g->is[1]) * g->ic[2] +
 							 (g->os[2] + lo) * g->stride[2] + kw * g->dilation[2] -
 							 g->pad[2] - g->is[2],
-						 g->stride[2], o + lo, s + lo, hi - lo, max, f32);
+						 g->stride[2], o + lo, s + lo, hi - lo, max, round);
 				}
 			}
 		}
@@ -227,7 +226,7 @@ static bool pool(struct ctx *c, const struct kw_node *n, const struct box *x, do
 
 	need_box(c->ev->b, n, x, 0, &in);
 	geometry(c, n, x, &in, &g);
-	p = eval_node(c, n->args[0], &in);
+	p = eval_operand(c, n, 0, &in);
 	in_plane = g.ic[0] * g.ic[1] * g.ic[2];
 	plane = g.oc[0] * g.oc[1] * g.oc[2];
 	seen = p ? ctx_alloc(c, plane) : NULL;

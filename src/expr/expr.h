@@ -120,10 +120,15 @@ struct kw_cost {
 };
 void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out);
 
+/* Whether the smallest error can cost a whole step: floor, round, casts to whole numbers ... */
+bool kw_expr_has_steps(const struct kw_expr *e);
+
 /* Evaluation. F64 is the reference; F32 emulates a plain kernel that accumulates in f32 (every
  * elementwise result and running sum rounded to f32, sequential order) and rounds the output to its
- * dtype: the judge takes the tolerance from it. */
-enum kw_eval_mode { KW_EVAL_F64, KW_EVAL_F32 };
+ * dtype: the judge takes the tolerance from it. What the expression computes in f64 or i64 it leaves exact: COARSE
+ * rounds that too, to the 24 bits of f32 but over the whole range, so that it errs 2^29 times as much as a plain
+ * f64 kernel, or as the reference itself on whole numbers beyond 2^53: neither could be measured in f64. */
+enum kw_eval_mode { KW_EVAL_F64, KW_EVAL_F32, KW_EVAL_COARSE };
 struct kw_eval;
 /* inputs: one view per task input (any layout); borrowed and must not change while the evaluator
  * lives. params: one value per task param, or NULL for the declared ones. threads: how many threads
@@ -135,6 +140,11 @@ void kw_eval_free(struct kw_eval *ev);
 /* Same graph, new inputs (or new contents of the same inputs): drops materialised values. Must be called
  * whenever contents changed. */
 enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, struct kw_error *err);
+/* From now on each operand of an addition, product, exp ... of an F32 or COARSE evaluator is off by up to 2^-23 of itself,
+ * differently for each seed: evaluated several times, it shows how far kernels may differ that round as well as a plain
+ * one, but elsewhere (Monte Carlo arithmetic; Parker, UCLA CSD-970002, 1997). What selects and compares sees exact values.
+ * Seed 0: no longer. Drops materialised values. */
+void kw_eval_disturb(struct kw_eval *ev, uint64_t seed);
 /* Materialises what boxes of the whole output share (e.g. batch statistics); optional: kw_eval_box does it
  * on first use under a lock. `whole` false: only a few boxes will be asked, so do not materialise what is
  * only cheaper when everything is needed. Not while another thread is in kw_eval_box of this evaluator, unless

@@ -120,3 +120,24 @@ enum kw_family kw_expr_family(const struct kw_expr *e)
 		return c.row ? KW_FAMILY_ROW_REDUCE : KW_FAMILY_COLUMN_REDUCE;
 	return c.arithmetic || !c.shuffle ? KW_FAMILY_POINTWISE : KW_FAMILY_MOVE;
 }
+
+bool kw_expr_has_steps(const struct kw_expr *e)
+{
+	for (size_t i = 0; i < e->node_count; i++) {
+		const struct kw_node *n = e->nodes[i];
+
+		if (!n->op)
+			continue;
+		switch (n->op->id) {
+		case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_TRUNC: case OP_FLOORDIV: case OP_MOD:
+			return true;
+		case OP_CAST:
+			if (!kw_dtype_is_float(n->dtype) && kw_dtype_is_float(n->args[0]->dtype))
+				return true;
+			break;
+		default:
+			break;
+		}
+	}
+	return false;
+}

@@ -187,6 +187,123 @@ static void test_f32(void)
 	run_free(&r);
 }
 
+/* Both evaluators of one expression on the same numbers, which f32 holds: x in f32 rounded to f32, x in f64 to 24 bits. */
+static void coarse_like_f32(const char *expr)
+{
+	static const char *const types[2] = { "f32", "f64" };
+	double *y[2] = { NULL, NULL };
+	struct run r[2];
+	int64_t n = 0;
+	bool same = true;
+
+	for (int k = 0; k < 2; k++) {
+		char x[64], w[64];
+
+		snprintf(x, sizeof(x), "x:%s[2,3,5,8]", types[k]);
+		snprintf(w, sizeof(w), "w:%s[4,3,3,3]", types[k]);
+		if (!ok(run_init(&r[k], expr, x, w, NULL), "%s of %s", expr, types[k]))
+			return;
+		for (int in = 0; in < 2; in++) {
+			double values[240];
+
+			n = kw_shape_count(&r[k].view[in].shape);
+			for (int64_t i = 0; i < n; i++)
+				values[i] = (double)(float)run_value(i, in);
+			run_set(&r[k], in, values);
+		}
+		n = kw_shape_count(kw_bound_output_shape(r[k].b, 0));
+		y[k] = run_whole(&r[k], 0, k ? KW_EVAL_COARSE : KW_EVAL_F32);
+	}
+	for (int64_t i = 0; i < n && y[0] && y[1]; i++)
+		same = same && y[0][i] == y[1][i];
+	ok(y[0] && y[1] && same, "%s: 24 bits of f64 are f32", expr);
+	run_free(&r[0]);
+	run_free(&r[1]);
+}
+
+static void test_coarse(void)
+{
+	static const char *const exprs[] = { "x * 3 + exp(x) + w[0, 0, 0, 0]", "sum(x, axis=-1) + w[0, 0, 0, 0]",
+					     "sum(x, axis=1) + w[0, 0, 0, 0]", "mean(x) + w[0, 0, 0, 0]",
+					     "prod(x, axis=2) + w[0, 0, 0, 0]", "prod(x, axis=-1) + w[0, 0, 0, 0]",
+					     "cumsum(x, axis=2) + w[0, 0, 0, 0]", "matmul(x, swapaxes(x, -1, -2)) + w[0, 0, 0, 0]",
+					     "conv2d(x, w, padding=1)", "conv2d(x, w, stride=2)",
+					     "conv_transpose2d(x, w[:3])", "avg_pool2d(x, 2) + w[0, 0, 0, 0]" };
+	struct run r;
+	double *y;
+
+	for (size_t i = 0; i < sizeof(exprs) / sizeof(*exprs); i++)
+		coarse_like_f32(exprs[i]);
+	ok(run_init(&r, "x * x", "x:f64[2]", NULL), "large numbers");
+	run_set(&r, 0, (double[]){ 1e150, 1 + 0x1p-30 });
+	y = run_whole(&r, 0, KW_EVAL_COARSE);
+	ok(y && fabs(y[0] / 1e300 - 1) < 0x1p-23 && y[0] != 1e150 * 1e150 && y[1] == 1, "24 bits of any size");
+	run_free(&r);
+	ok(run_init(&r, "sum(x)", "x:i64[3]", NULL), "whole numbers");
+	run_set(&r, 0, (double[]){ 0x1p24, 1, 1 });
+	y = run_whole(&r, 0, KW_EVAL_F32);
+	ok(y && y[0] == 0x1p24 + 2, "are exact in F32");
+	y = run_whole(&r, 0, KW_EVAL_COARSE);
+	ok(y && y[0] == 0x1p24, "and lose what 24 bits do not hold in COARSE");
+	run_free(&r);
+}
+
+/* The largest error of `expr` of 64 numbers over 16 seeds, as shares of 2^-24; seed 0: none. */
+static double disturbed(const char *expr, bool noise, enum kw_eval_mode mode)
+{
+	int64_t start[1] = { 0 }, count[1] = { 64 };
+	double want[64], got[64], worst = 0;
+	struct kw_eval *exact = NULL, *ev = NULL;
+	struct run r;
+
+	if (!ok(run_init(&r, expr, "x:f32[64]", NULL), "%s", expr))
+		return -1;
+	exact = run_eval(&r, KW_EVAL_F64, 1);
+	ev = run_eval(&r, mode, 1);
+	ok(exact && ev && kw_eval_box(exact, 0, start, count, want, &r.err) == KW_OK, "%s: evaluated", expr);
+	for (uint64_t seed = 1; seed <= 16 && ev; seed++) {
+		kw_eval_disturb(ev, noise ? seed : 0);
+		if (kw_eval_box(ev, 0, start, count, got, &r.err) != KW_OK)
+			return -1;
+		for (int i = 0; i < 64; i++)
+			worst = fmax(worst, fabs(got[i] - want[i]));
+	}
+	kw_eval_free(exact);
+	kw_eval_free(ev);
+	run_free(&r);
+	return worst * 0x1p24;
+}
+
+static void test_disturb(void)
+{
+	double e;
+
+	ok(disturbed("x - mean(x - x)", false, KW_EVAL_F32) == 0, "nothing to round");
+	e = disturbed("x - mean(x - x)", true, KW_EVAL_F32);
+	ok(e > 1 && e < 16, "operands are off by an ulp or so: %.2f", e);
+	e = disturbed("rsqrt(mean(x * 0.0) + 0.00001) * (x - maximum(x, x))", true, KW_EVAL_F32);
+	ok(e > 100, "which a large factor makes much of: %.0f", e);
+	ok(disturbed("maximum(x, -x) + where(x == x, 0.0, 1.0) * 0.0", true, KW_EVAL_F64) == 0, "the reference has none");
+	ok(disturbed("where(x == maximum(x, x), abs(x), 7.0)", true, KW_EVAL_F32) == 0, "what selects and compares sees exact values");
+}
+
+static void test_steps(void)
+{
+	static const struct {
+		const char *expr;
+		bool steps;
+	} exprs[] = { { "x * 2", false }, { "floor(x)", true }, { "round(x) * 0.5", true }, { "x % 2", true },
+		      { "i8(x)", true }, { "f16(x)", false }, { "f32(x > 0)", false }, { "softmax(x)", false } };
+
+	for (size_t i = 0; i < sizeof(exprs) / sizeof(*exprs); i++) {
+		struct run r;
+
+		if (ok(run_init(&r, exprs[i].expr, "x:f32[3]", NULL), "%s", exprs[i].expr))
+			ok(kw_expr_has_steps(r.e) == exprs[i].steps, "%s: %s", exprs[i].expr, exprs[i].steps ? "steps" : "smooth");
+		run_free(&r);
+	}
+}
+
 /* A matmul too large to be evaluated whole here: one element needs a row and a column. */
 static void test_sample(void)
 {
@@ -402,6 +519,9 @@ int main(void)
 	test_scalars();
 	test_audit();
 	test_f32();
+	test_coarse();
+	test_disturb();
+	test_steps();
 	test_sample();
 	test_threads();
 	test_reset();
