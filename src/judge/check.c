@@ -32,8 +32,9 @@ struct check {
 	int scratch_count;
 	enum kw_status status;
 	struct kw_error err;
-	int64_t unwritten;
+	int64_t unwritten, excused;
 };
+#define EXCUSES_MAX 16
 
 static double load(const struct check *k, int64_t flat)
 {
@@ -54,13 +55,34 @@ static const struct kw_view *selected(const struct check *k, struct kw_view *out
 	return NULL;
 }
 
-static void compare_run(const struct check *k, double *want, int64_t flat, int64_t n, struct kw_compare_stats *st)
+/* An element that is wrong, but as a plain kernel may be: a few of them, where the expression has steps. */
+static bool excused(struct check *k, int64_t flat, double want)
+{
+	int64_t at[KW_MAX_RANK] = { 0 };
+	double got = load(k, flat);
+	bool yes;
+
+	if (got == want || isnan(got) || isnan(want) || fabs(got - want) <= kw_tolerance_at(&k->s->tol[k->output], want))
+		return false;
+	kw_shape_unravel(k->shape, flat, at);
+	pthread_mutex_lock(&k->lock);
+	yes = k->excused < EXCUSES_MAX && k->excused * 1000 <= kw_shape_count(k->shape) &&
+	      kw_stage_may_be(k->s, k->output, at, got);
+	k->excused += yes ? 1 : k->excused < EXCUSES_MAX ? EXCUSES_MAX : 0; /* one that is not ends it */
+	pthread_mutex_unlock(&k->lock);
+	return yes;
+}
+
+static void compare_run(struct check *k, double *want, int64_t flat, int64_t n, struct kw_compare_stats *st)
 {
 	struct kw_view values;
 
 	/* Under a special fill a NaN of the reference asks for nothing. */
 	for (int64_t i = 0; i < n && k->fill != KW_FILL_DECLARED; i++)
 		if (isnan(want[i]))
+			want[i] = load(k, flat + i);
+	for (int64_t i = 0; i < n && k->s->excuse; i++)
+		if (excused(k, flat + i, want[i]))
 			want[i] = load(k, flat + i);
 	if (selected(k, &values))
 		kw_compare_indices(st, &values, (int)k->decl->indexes_axis, k->decl->dtype, k->got, want, (size_t)n, k->shape,

@@ -21,8 +21,10 @@ static struct kw_bound_numbers bound_of(const struct kw_tolerance *t)
 	struct kw_bound_numbers b = { 0, 0, 0, 0, 0, DBL_MAX };
 	int digits = kw_dtype_info(t->out)->significand_bits;
 
-	if (t->exact)
+	if (t->exact) {
+		b.floor = t->abs_part;
 		return b;
+	}
 	if (t->rel >= 0 || t->abs >= 0) {
 		b.constant = t->abs > 0 ? t->abs : 0;
 		b.per_value = t->rel > 0 ? t->rel : 0;
@@ -66,17 +68,22 @@ double kw_tolerance_at(const struct kw_tolerance *t, double want)
 	return bound_at(&b, want);
 }
 
+double kw_tolerance_tiny(const struct kw_tolerance *t)
+{
+	return fmax(bound_of(t).low_power, KW_RMS_SHARE * t->scale);
+}
+
 void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
 			 double plain_error, double want_rms)
 {
-	int lost = kw_dtype_info(KW_F32)->significand_bits - kw_dtype_info(acc)->significand_bits;
-	/* The plain evaluation rounds to f32: one that may round to less errs by as much more. */
-	double cap = 0.01 * want_rms, part = 4 * plain_error * (lost > 0 ? ldexp(1, lost) : 1);
+	int lost = kw_dtype_info(out == KW_F64 ? KW_F64 : KW_F32)->significand_bits - kw_dtype_info(acc)->significand_bits;
+	/* The plain evaluation rounds to f32 or f64: one that may round to less errs by as much more. */
+	double cap = KW_RMS_SHARE * want_rms, part = 4 * plain_error * (lost > 0 ? ldexp(1, lost) : 1);
 
-	*t = (struct kw_tolerance){ .rel = -1, .abs = -1, .out = out };
+	*t = (struct kw_tolerance){ .rel = -1, .abs = -1, .out = out, .scale = isfinite(want_rms) ? want_rms : 0 };
 	t->exact = !kw_dtype_is_float(out);
 	t->abs_part = part < cap ? part : cap;
-	if (!(t->abs_part >= 0)) /* NaN or Inf in the sample */
+	if (!(t->abs_part >= 0) || (t->exact && out != KW_I64)) /* NaN or Inf in the sample */
 		t->abs_part = 0;
 	t->acc_ulp_rel = ldexp(1, 1 - kw_dtype_info(acc)->significand_bits);
 	t->sqrt_r = sqrt((double)(reduction > 1 ? reduction : 1));
@@ -215,7 +222,7 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 	size_t bytes = kw_dtype_bytes(t->out);
 	double got_block[BLOCK], want_block[BLOCK];
 
-	s->out_tiny = b.low_power;
+	s->out_tiny = kw_tolerance_tiny(t);
 	for (size_t at = 0; at < n; at += BLOCK) {
 		size_t m = n - at < BLOCK ? n - at : BLOCK;
 		const char *bytes_at = (const char *)got + at * bytes;

@@ -1,10 +1,14 @@
 /* compare.h - got against want, f64 statistics, and the tolerance that decides (design 6.8).
  *
  * tolerance(want) = max( k x A, 2 ulp_out(want) + 2 ulp_acc(want) x sqrt(R) ), where A is the largest absolute error of a
- * plain f32-accumulating evaluation of the same expression on a sample of this trial's own elements (capped at 1% of the
- * RMS of the expected values, so that zeros never pass), k = 4, R the reduction length, ulp_acc the spacing of the
- * accumulation type (f32; f64 for f64 tasks; lower where the task's precision.allow says so). Integers and bool: exact. NaN and
- * Inf exactly where the reference has them. The task's own rtol/atol replace it when given. */
+ * plain evaluation of the same expression, in f32 with f32 accumulators (in f64 for what the expression computes in f64),
+ * on a sample of this trial's own elements, k = 4, R the reduction length, ulp_acc the spacing of the accumulation type (f32;
+ * f64 for f64 tasks; lower where the task's precision.allow says so). On the task's own data k x A is capped at 1% of the
+ * RMS of the expected values, so that zeros never pass. Integers and bool: exact (i64 beyond 2^53: as exact as the
+ * reference, which is in f64). NaN and Inf exactly where the reference has them. The task's own rtol/atol replace it when given.
+ *
+ * A and the RMS of a handful of elements are chance: the sum of one row may come out near zero, and a plain kernel may
+ * happen to get it right. Before such an answer is refused, both are taken from more data of the same kind (stage.c). */
 #ifndef KW_JUDGE_COMPARE_H
 #define KW_JUDGE_COMPARE_H
 
@@ -13,6 +17,7 @@
 
 struct kw_tolerance {
 	double abs_part;              /* k x A after the cap */
+	double scale;                 /* RMS of such outputs; 0: not known */
 	double rel;                   /* task's rtol; < 0: none */
 	double abs;                   /* task's atol; < 0: none */
 	enum kw_dtype out;
@@ -21,8 +26,8 @@ struct kw_tolerance {
 	bool exact;
 };
 /* The derived tolerance of a trial. acc: type that a plain kernel accumulates in (f32 unless the task says more or less).
- * plain_error: A above, by an f32 evaluation (more is allowed where acc is narrower); want_rms: root mean square of the
- * expected values of the sample. Integers: exact. */
+ * plain_error: A above (more is allowed where acc is narrower than f32, or f64 for an f64 output); want_rms: root mean
+ * square of the expected values of the sample. Integers: exact. */
 void kw_tolerance_derive(struct kw_tolerance *t, enum kw_dtype out, enum kw_dtype acc, int64_t reduction,
 			 double plain_error, double want_rms);
 /* The same in numbers: max(floor, constant + per_power x 2^e + per_value x |want|), 2^e the power of two at or under |want|,
@@ -31,10 +36,13 @@ struct kw_bound_numbers {
 	double floor, constant, per_power, per_value, low_power, high_power;
 };
 void kw_tolerance_numbers(const struct kw_tolerance *t, struct kw_bound_numbers *out);
+#define KW_RMS_SHARE 0.01         /* of the outputs' RMS: what an absolute tolerance may be at most */
 double kw_tolerance_at(const struct kw_tolerance *t, double want);
+/* The RMS of expected values up to which zeros are as good. */
+double kw_tolerance_tiny(const struct kw_tolerance *t);
 /* `mismatched` counts every element that is not right; those with NaN or Inf in the wrong place and those that still hold
  * poison are counted in nan_mismatched and unwritten too. An output of nothing but zeros is never right while the
- * expected values are not tiny, whatever the tolerance (case E02). */
+ * expected values are not tiny, by themselves or beside what such outputs are, whatever the tolerance (case E02). */
 /* Adds a chunk: n values at flat row-major indices first..first+n of a contiguous part of the output. got is in
  * the output's dtype. poison_seed: to count unwritten ones. Not thread-safe: one stats per thread, then merge. */
 void kw_compare_init(struct kw_compare_stats *s);

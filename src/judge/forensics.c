@@ -278,7 +278,7 @@ static enum kw_subclass name_by_numbers(struct stage *s, int output, const struc
 	const char *name = s->w->t->outputs[output].name;
 	struct kw_shape at = { .rank = st->worst_rank };
 	char index[128];
-	enum kw_subclass sub = st->unwritten > 0 ? KW_S_UNWRITTEN : kw_compare_classify(st, &s->tol[output]);
+	enum kw_subclass sub = kw_compare_classify(st, &s->tol[output]);
 
 	memcpy(at.dim, st->worst_index, sizeof at.dim);
 	kw_shape_text(&at, index, sizeof index);

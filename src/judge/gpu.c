@@ -205,7 +205,7 @@ enum kw_status kw_gpu_compare(struct stage *s, int slot, int output, uint64_t wa
 		status = read_parts(g, sizeof(struct part), n, &count, err);
 	if (status != KW_OK)
 		return status;
-	st->out_tiny = b.low_power;
+	st->out_tiny = kw_tolerance_tiny(&s->tol[output]);
 	for (int k = 0; k < count; k++)
 		add_part(st, &g->host[k], &s->view[i].shape);
 	st->compared += n;

@@ -86,13 +86,17 @@ struct stage {
 	bool loaded;
 	struct baseline_run base[KW_BASELINES];
 	struct kw_eval *ev64, *ev32;
+	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
 	struct kw_tolerance tol[KW_MAX_TENSORS];
-	double declared_abs[KW_MAX_TENSORS]; /* k x A of the declared data of this case */
+	double declared_abs[KW_MAX_TENSORS];   /* k x A of the declared data of this case */
+	double declared_share[KW_MAX_TENSORS]; /* the same as a share of the outputs' RMS */
 	uint64_t poison_seed;
 	struct memo memo[KW_MAX_TENSORS];
 	double footprint_bytes;
 	struct kw_cost cost;
 	bool sampled;                     /* expected values at sampled elements only */
+	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */
+	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
 	struct kw_case_result *result;
 	int64_t fixed_ns;                 /* cost of an empty batch */
 };
@@ -120,22 +124,36 @@ enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 /* Bytes that kw_stage_open will take. */
 double kw_stage_bytes(const struct stage *s);
 void kw_stage_close(struct stage *s);
+/* The tensors of a slot, and the inputs of such views with a seed that was not there before. */
+void kw_stage_views(const struct stage *s, int slot, struct kw_view *out);
+enum kw_status kw_stage_fill_views(struct stage *s, struct kw_view *views, enum kw_fill fill, struct kw_error *err);
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err);
 void kw_stage_poison(struct stage *s, int slot);
-/* Points both evaluators at a slot's inputs and derives the tolerance from its contents. *usable false: under
- * this special fill a plain f32 kernel cannot be right, or the reference itself is undefined. */
-enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err);
 /* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err);
-/* One element by the plain f32 evaluation, as the output type holds it, and by the f64 one. */
-enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want);
 /* A player that has run nothing yet, with the candidate loaded: nothing of earlier calls is left. */
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
 /* Brings a slot to where the judge reads it. */
 enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err);
 uint64_t kw_stage_output_hash(struct stage *s, int slot);
 int kw_stage_timeout_ms(const struct stage *s);
+
+/* tolerance.c */
+/* Whether the f64 reference of this output is no better than a plain kernel. */
+bool kw_output_is_wide(const struct kw_tensor_decl *d);
+/* Points both evaluators at a slot's inputs and derives the tolerance from its contents. *usable false: under
+ * this special fill a plain f32 kernel cannot be right, or the reference itself is undefined. */
+enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err);
+/* The tolerance again, from more than one plain evaluation of this data: it is repeated with other rounding errors and
+ * with other data of the same kind. *more false: exact, nothing was done. */
+enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, int output, bool *more,
+				  struct kw_error *err);
+/* Whether a plain kernel that rounds here or there may give this very value: a step away from the reference, where that is
+ * next to one. One thread at a time. */
+bool kw_stage_may_be(struct stage *s, int output, const int64_t *index, double value);
+/* How far plain evaluations of one element are off at most, with this and that rounding. */
+enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *error);
 
 /* trial.c: one checked batch. order: slots, each filled and poisoned already. */
 enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);

@@ -348,6 +348,12 @@ static bool fill_used(const struct work *w, enum kw_fill f)
 	return false;
 }
 
+/* Attention without a mask of numbers: in its products of queries and keys -inf means nothing. */
+static bool products_of_inputs(const struct kw_node *n)
+{
+	return strstr(kw_op_name(n->op), "attention") && (n->arg_count < 4 || !kw_dtype_is_float(n->args[3]->dtype));
+}
+
 /* -inf means something where values are compared or exponentiated after a maximum was taken; elsewhere it only makes NaN. */
 static bool infinities_fit(const struct kw_expr *e)
 {
@@ -356,7 +362,7 @@ static bool infinities_fit(const struct kw_expr *e)
 
 	for (size_t n = 0; n < e->node_count; n++)
 		for (size_t i = 0; i < sizeof ops / sizeof ops[0] && e->nodes[n]->op; i++)
-			if (strcmp(kw_op_name(e->nodes[n]->op), ops[i]) == 0)
+			if (strcmp(kw_op_name(e->nodes[n]->op), ops[i]) == 0 && !products_of_inputs(e->nodes[n]))
 				return true;
 	return false;
 }

@@ -30,6 +30,7 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 	    (st = kw_layout_views(w->t, c, s->bound, s->view, s->spec, err)) != KW_OK)
 		return st;
 	kw_expr_cost(s->bound, &s->cost);
+	s->steps = kw_expr_has_steps(w->e);
 	s->sampled = s->cost.flops > SAMPLED_FLOPS && s->cost.flops > 64 * (s->cost.bytes_read + s->cost.bytes_written);
 	s->spec_count = (size_t)s->tensors;
 	if (w->c && (st = kw_plan_bind(&w->c->plan, w->t, c, s->view, &(struct kw_tune_point){ w->c->tune_values,
@@ -78,7 +79,7 @@ static enum kw_status workspaces(struct stage *s, struct kw_error *err)
 
 /* ---- session and evaluators ------------------------------------------------------------------ */
 
-static void slot_views(const struct stage *s, int slot, struct kw_view *out)
+void kw_stage_views(const struct stage *s, int slot, struct kw_view *out)
 {
 	for (int i = 0; i < s->tensors; i++) {
 		out[i] = s->view[i];
@@ -115,10 +116,14 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	for (size_t i = 0; i < s->w->t->param_count; i++)
 		params[i] = s->w->t->params[i].value;
-	slot_views(s, 0, views);
+	kw_stage_views(s, 0, views);
 	st = kw_eval_new(s->bound, views, params, KW_EVAL_F64, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev64, err);
 	if (st == KW_OK)
 		st = kw_eval_new(s->bound, views, params, KW_EVAL_F32, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev32, err);
+	for (int i = 0; i < s->outputs && st == KW_OK && !s->coarse; i++)
+		if (kw_output_is_wide(&s->w->t->outputs[i]))
+			st = kw_eval_new(s->bound, views, params, KW_EVAL_COARSE, s->w->j->threads, REFERENCE_MAX_BYTES, &s->coarse,
+					 err);
 	return st;
 }
 
@@ -151,12 +156,13 @@ void kw_stage_close(struct stage *s)
 {
 	kw_eval_free(s->ev64);
 	kw_eval_free(s->ev32);
+	kw_eval_free(s->coarse);
 	if (s->player)
 		s->w->j->dev->ops->player_stop(s->player);
 	kw_baselines_close(s);
 	if (s->session)
 		s->w->j->dev->ops->session_free(s->session);
-	s->ev64 = s->ev32 = NULL;
+	s->ev64 = s->ev32 = s->coarse = NULL;
 	s->player = NULL;
 	s->session = NULL;
 	kw_arena_release(&s->arena);
@@ -164,28 +170,54 @@ void kw_stage_close(struct stage *s)
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
+/* A seed that was not there before. */
+static uint64_t new_seed(struct work *w)
+{
+	return w->seed + 0x9e3779b97f4a7c15u * ++w->counter;
+}
+
+static enum kw_status fill_one(struct stage *s, int input, struct kw_view *view, enum kw_fill fill, uint64_t seed,
+			       struct kw_error *err)
+{
+	return kw_fill_input(&s->w->t->inputs[input], view, fill, seed, (uint32_t)input, &s->env, s->w->j->threads, err);
+}
+
+static enum kw_fill fill_for(const struct stage *s, int input, enum kw_fill fill)
+{
+	return kw_fill_fits(fill, &s->w->t->inputs[input]) ? fill : KW_FILL_DECLARED;
+}
+
+enum kw_status kw_stage_fill_views(struct stage *s, struct kw_view *views, enum kw_fill fill, struct kw_error *err)
+{
+	int64_t start = kw_now_ns();
+	uint64_t seed = new_seed(s->w);
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < s->inputs && st == KW_OK; i++)
+		st = fill_one(s, i, &views[i], fill_for(s, i, fill), seed, err);
+	s->w->v->generate_ns += kw_now_ns() - start;
+	return st;
+}
+
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err)
 {
-	struct work *w = s->w;
-	struct kw_view views[KW_MAX_TENSORS];
 	int64_t start = kw_now_ns();
-	uint64_t seed = w->seed + 0x9e3779b97f4a7c15u * ++w->counter;
+	uint64_t seed = new_seed(s->w);
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
-		enum kw_fill f = kw_fill_fits(fill, &w->t->inputs[i]) ? fill : KW_FILL_DECLARED;
-
+		struct kw_view view = s->view[i];
+		enum kw_fill f = fill_for(s, i, fill);
 		bool done;
 
 		if ((st = kw_gpu_fill(s, slot, i, f, seed, &done, err)) != KW_OK || done)
 			continue;
-		views[i] = s->view[i];
-		views[i].base = kw_session_room(s->session, slot, i);
-		st = kw_fill_input(&w->t->inputs[i], &views[i], f, seed, (uint32_t)i, &s->env, w->j->threads, err);
+		view.base = kw_session_room(s->session, slot, i);
+		st = fill_one(s, i, &view, f, seed, err);
 		if (st == KW_OK)
 			st = kw_session_push(s->session, slot, i, err);
 	}
-	w->v->generate_ns += kw_now_ns() - start;
+	s->w->v->generate_ns += kw_now_ns() - start;
 	return st;
 }
 
@@ -239,157 +271,4 @@ uint64_t kw_stage_output_hash(struct stage *s, int slot)
 	for (int i = s->inputs; i < s->tensors; i++)
 		h = kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, h);
 	return h;
-}
-
-/* ---- tolerance ------------------------------------------------------------------------------- */
-
-#define REFERENCE_SAMPLE 16384  /* elements a box; up to 4 boxes an output */
-
-/* What a kernel may accumulate in. TF32 keeps as many bits as f16. */
-static enum kw_dtype accumulator(const struct kw_task *t, enum kw_dtype out)
-{
-	if (t->allow_precision & (1u << KW_BF16))
-		return KW_BF16;
-	if (t->allow_tf32 || (t->allow_precision & (1u << KW_F16)))
-		return KW_F16;
-	return out == KW_F64 ? KW_F64 : KW_F32;
-}
-
-/* A box of at most `target` elements somewhere in the output; false when the output is empty. */
-static bool random_box(const struct stage *s, int output, int64_t target, uint64_t *rng, int64_t *start, int64_t *count)
-{
-	const struct kw_shape *shape = &s->view[s->inputs + output].shape;
-
-	kw_eval_chunk(s->ev64, output, target, count);
-	for (int d = 0; d < shape->rank; d++) {
-		int64_t steps;
-
-		if (shape->dim[d] == 0)
-			return false;
-		if (s->sampled)
-			count[d] = 1;
-		steps = (shape->dim[d] + count[d] - 1) / count[d];
-		start[d] = (int64_t)(kw_next_u64(rng) % (uint64_t)steps) * count[d];
-		if (start[d] + count[d] > shape->dim[d])
-			count[d] = shape->dim[d] - start[d];
-	}
-	return true;
-}
-
-struct plain {
-	double worst, squares;   /* largest |f32 - f64|; sum of f64 squares */
-	int64_t n, nan, ill;     /* finite elements; NaN in the reference; finite only in f64 */
-};
-
-static enum kw_status plain_box(struct stage *s, int output, const int64_t *start, const int64_t *count, struct plain *p,
-				struct kw_error *err)
-{
-	int64_t n = 1;
-	double *want, *got;
-	enum kw_status st;
-
-	for (int d = 0; d < s->view[s->inputs + output].shape.rank; d++)
-		n *= count[d];
-	want = kw_alloc((size_t)n * 2 * sizeof *want);
-	if (!want)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	got = want + n;
-	if ((st = kw_eval_box(s->ev64, output, start, count, want, err)) == KW_OK &&
-	    (st = kw_eval_box(s->ev32, output, start, count, got, err)) == KW_OK) {
-		for (int64_t i = 0; i < n; i++) {
-			if (isnan(want[i]))
-				p->nan++;
-			else if (isfinite(want[i]) && !isfinite(got[i]))
-				p->ill++;
-			if (!isfinite(want[i]) || !isfinite(got[i]))
-				continue;
-			p->worst = fmax(p->worst, fabs(got[i] - want[i]));
-			p->squares += want[i] * want[i];
-			p->n++;
-		}
-	}
-	kw_free(want);
-	return st;
-}
-
-static enum kw_status plain_error(struct stage *s, int output, struct plain *p, struct kw_error *err)
-{
-	int64_t start[KW_MAX_RANK], count[KW_MAX_RANK];
-	int boxes = s->sampled ? 64 : 4;
-	uint64_t rng = s->w->seed ^ (0xa076u + s->w->counter);
-	enum kw_status st = KW_OK;
-
-	for (int b = 0; b < boxes && st == KW_OK; b++) {
-		int64_t n = 1;
-
-		if (!random_box(s, output, REFERENCE_SAMPLE, &rng, start, count))
-			break;
-		st = plain_box(s, output, start, count, p, err);
-		for (int d = 0; d < s->view[s->inputs + output].shape.rank; d++)
-			n *= count[d];
-		if (n == kw_shape_count(&s->view[s->inputs + output].shape))
-			break; /* that was all of it */
-	}
-	return st;
-}
-
-static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const struct plain *p)
-{
-	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
-	struct kw_tolerance *t = &s->tol[output];
-	double rms = p->n ? sqrt(p->squares / (double)p->n) : 0;
-	/* For f64 outputs the plain kernel works in f64: its error scales with the ratio of the two roundings. */
-	double plain = p->worst * (d->dtype == KW_F64 ? 0x1p-29 : 1);
-
-	bool degenerate = fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS;
-
-	/* Nothing to cap by where zero is all that is expected; and on constant data a norm divides pure rounding by the
-	 * square root of eps, so that an honest error may be a large share of a small output. */
-	kw_tolerance_derive(t, d->dtype, accumulator(s->w->t, d->dtype), kw_bound_reduction(s->bound, output), plain,
-			    rms > 0 && !degenerate ? rms : HUGE_VAL);
-	t->rel = s->w->t->tol_rel;
-	t->abs = s->w->t->tol_abs;
-	if (fill == KW_FILL_DECLARED)
-		s->declared_abs[output] = t->abs_part;
-	else if (degenerate && t->abs_part < s->declared_abs[output])
-		t->abs_part = s->declared_abs[output]; /* differences that cancel here need not cancel in another order */
-	if (!t->exact && d->dtype != KW_F64 && t->abs_part < 0x1p-126)
-		t->abs_part = 0x1p-126; /* f32 arithmetic may flush below its smallest normal number */
-}
-
-enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
-{
-	struct kw_view views[KW_MAX_TENSORS];
-	int64_t begin = kw_now_ns();
-	enum kw_status st;
-
-	slot_views(s, slot, views);
-	*usable = true;
-	if ((st = kw_eval_reset(s->ev64, views, err)) != KW_OK || (st = kw_eval_reset(s->ev32, views, err)) != KW_OK ||
-	    (st = kw_eval_prepare(s->ev64, !s->sampled, err)) != KW_OK)
-		return st;
-	for (int o = 0; o < s->outputs && st == KW_OK; o++) {
-		struct plain p = { 0 };
-
-		if ((st = plain_error(s, o, &p, err)) != KW_OK)
-			break;
-		set_tolerance(s, o, fill, &p);
-		if (fill != KW_FILL_DECLARED && (p.ill || (p.nan && fill != KW_FILL_NEG_INF_ROWS)))
-			*usable = false;
-		if (fill != KW_FILL_DECLARED && p.n == 0 && kw_shape_count(&s->view[s->inputs + o].shape) > 0)
-			*usable = false;
-	}
-	s->w->v->compare_ns += kw_now_ns() - begin;
-	return st;
-}
-
-enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *plain, double *want)
-{
-	int64_t one[KW_MAX_RANK];
-	enum kw_status st;
-
-	for (int d = 0; d < KW_MAX_RANK; d++)
-		one[d] = 1;
-	st = kw_eval_box(s->ev32, output, index, one, plain, NULL);
-	return st == KW_OK ? kw_eval_box(s->ev64, output, index, one, want, NULL) : st;
 }

@@ -23,7 +23,12 @@ static const struct {
 	       { "groupnorm", 1 },
 	       { "batchnorm_train", 1 },
 	       { "bias_gelu", 1 },
+	       { "gelu", 9 },
+	       { "gelu_bf16", 9 },
+	       { "gelu_tanh", 9 },
 	       { "silu", 1 },
+	       { "swiglu", 7 },
+	       { "sum_last_f64", 6 },
 	       { "transpose", 1 },
 	       { "matmul_tn", 1 },
 	       { "bmm", 1 },
@@ -39,7 +44,7 @@ static bool contiguous(const struct kw_task *t, const struct kw_case *c)
 	return true;
 }
 
-/* The largest contiguous check cases: tiny ones are other tests' matter. */
+/* The last contiguous check cases, which are the larger ones; of some tasks all of them. */
 static void choose_cases(struct kw_task *t, int want)
 {
 	size_t n = 0;

@@ -64,6 +64,12 @@ static void test_tolerance(void)
 	ok(t.abs_part == 0.01, "capped at 1%% of the expected size");
 	kw_tolerance_derive(&t, KW_I32, KW_F32, 1000, 1.0, 1.0);
 	ok(kw_tolerance_at(&t, 1000) == 0, "integers are exact");
+	kw_tolerance_derive(&t, KW_I64, KW_F32, 1000, 0.25, 1e20);
+	ok(kw_tolerance_at(&t, 1e17) == 1, "of i64 as exact as the reference");
+	kw_tolerance_derive(&t, KW_F64, KW_F64, 1, 1e-16, 1.0);
+	ok(kw_tolerance_at(&t, 0.0) == 4e-16, "f64: 4 times what a plain f64 kernel errs");
+	kw_tolerance_derive(&t, KW_F64, KW_F16, 1, 1e-16, 1.0);
+	ok(kw_tolerance_at(&t, 0.0) == 4e-16 * 0x1p42, "and as much more as f16 has fewer bits, where that is allowed");
 	kw_tolerance_derive(&t, KW_F16, KW_F32, 1, 0, 1.0);
 	ok(kw_tolerance_at(&t, 1.0) >= 0x1p-9 && kw_tolerance_at(&t, 1.0) < 0x1p-8, "2 ulp of f16 at 1");
 	ok(kw_tolerance_at(&t, 0x1p-24) >= 0x1p-23, "and among its subnormals");
@@ -250,6 +256,14 @@ static void test_zeros(void)
 		s = compare(&wide, got);
 		ok(!kw_compare_right(&s), "even where the task's own tolerance is 1e-2");
 	}
+	for (int i = 0; i < N; i++)
+		want[i] = 1e-9;
+	t.scale = 1e-9;
+	s = compare(&t, got);
+	ok(!kw_compare_right(&s), "zeros where such values are usual");
+	t.scale = 1e-6; /* other outputs of the kind are larger: these are 0 but for rounding */
+	s = compare(&t, got);
+	ok(kw_compare_right(&s), "zeros for next to nothing beside what is usual");
 	memset(want, 0, sizeof(want));
 	s = compare(&t, got);
 	ok(kw_compare_right(&s), "zeros for zeros");

@@ -1,0 +1,332 @@
+/* The tolerance of a trial, from what a plain kernel does on its data (compare.h). */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+
+#define REFERENCE_SAMPLE 16384  /* elements a box; up to 4 boxes an output, all of a small one */
+#define ENOUGH 64               /* elements whose largest error and RMS are no chance */
+#define OTHERWISE 256           /* elements that are evaluated with other rounding errors, some of them again */
+#define ROUNDS_MAX 16
+#define MORE_SETS 8             /* of data, beside the trial's own */
+#define FEW_SETS 4              /* at least, where the output has few elements, however large the inputs */
+#define MORE_ELEMENTS 4e6       /* of inputs, in all sets */
+
+bool kw_output_is_wide(const struct kw_tensor_decl *d)
+{
+	return d->dtype == KW_F64 || (d->dtype == KW_I64 && d->compare != KW_COMPARE_INDICES);
+}
+
+/* What a kernel may accumulate in: the narrowest type that is allowed. TF32 keeps as many bits as f16. */
+static enum kw_dtype accumulator(const struct kw_task *t, enum kw_dtype out)
+{
+	enum kw_dtype acc = out == KW_F64 ? KW_F64 : KW_F32;
+	unsigned allowed = t->allow_precision | (t->allow_tf32 ? 1u << KW_F16 : 0);
+
+	for (int d = 0; d < KW_DTYPE_COUNT; d++)
+		if (allowed >> d & 1 &&
+		    kw_dtype_info((enum kw_dtype)d)->significand_bits < kw_dtype_info(acc)->significand_bits)
+			acc = (enum kw_dtype)d;
+	return acc;
+}
+
+/* Points the evaluators at inputs. */
+static enum kw_status look_at(struct stage *s, const struct kw_view *views, struct kw_error *err)
+{
+	struct kw_eval *all[] = { s->ev64, s->ev32, s->coarse };
+	enum kw_status st = KW_OK;
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0] && st == KW_OK; i++)
+		if (all[i])
+			st = kw_eval_reset(all[i], views, err);
+	return st == KW_OK ? kw_eval_prepare(s->ev64, !s->sampled, err) : st;
+}
+
+/* An output cut into boxes. */
+struct grid {
+	const struct kw_shape *shape;
+	int64_t count[KW_MAX_RANK], steps[KW_MAX_RANK], boxes;
+};
+
+static void cut(const struct stage *s, int output, struct grid *g)
+{
+	g->shape = &s->view[s->inputs + output].shape;
+	g->boxes = 1;
+	kw_eval_chunk(s->ev64, output, REFERENCE_SAMPLE, g->count);
+	for (int d = 0; d < g->shape->rank; d++) {
+		if (s->sampled || g->count[d] < 1)
+			g->count[d] = 1;
+		g->steps[d] = (g->shape->dim[d] + g->count[d] - 1) / g->count[d];
+		g->boxes *= g->steps[d];
+	}
+}
+
+static void box_at(const struct grid *g, int64_t i, int64_t *start, int64_t *count)
+{
+	for (int d = g->shape->rank - 1; d >= 0; d--) {
+		start[d] = i % g->steps[d] * g->count[d];
+		i /= g->steps[d];
+		count[d] = start[d] + g->count[d] > g->shape->dim[d] ? g->shape->dim[d] - start[d] : g->count[d];
+	}
+}
+
+/* What a plain kernel gives where the reference gives want: an f32 evaluation. What the expression computes in f64 is exact
+ * there; a plain kernel in f64, or a reference of large whole numbers, loses 2^-29 of what the coarse evaluation loses (24
+ * bits kept instead of 53). */
+static enum kw_status plain_values(struct stage *s, int output, const int64_t *start, const int64_t *count, int64_t n,
+				   const double *want, double *got, double *spare, struct kw_error *err)
+{
+	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
+	enum kw_status st = kw_eval_box(s->ev32, output, start, count, got, err);
+
+	if (st == KW_OK && kw_output_is_wide(d))
+		st = kw_eval_box(s->coarse, output, start, count, spare, err);
+	if (st != KW_OK || !kw_output_is_wide(d))
+		return st;
+	for (int64_t i = 0; i < n; i++) {
+		double lost = fabs(spare[i] - want[i]) * 0x1p-29;
+
+		if (d->dtype == KW_I64)
+			got[i] = want[i];
+		if (isfinite(lost))
+			got[i] += got[i] < want[i] ? -lost : lost;
+	}
+	return st;
+}
+
+struct plain {
+	double worst, squares;   /* largest |plain - want|; sum of want's squares */
+	int64_t n, nan, ill;     /* finite elements; NaN in the reference; finite only in f64 */
+};
+
+static enum kw_status plain_box(struct stage *s, int output, const int64_t *start, const int64_t *count, struct plain *p,
+				struct kw_error *err)
+{
+	int64_t n = 1;
+	double *want, *got;
+	enum kw_status st;
+
+	for (int d = 0; d < s->view[s->inputs + output].shape.rank; d++)
+		n *= count[d];
+	want = kw_alloc((size_t)n * 3 * sizeof *want);
+	if (!want)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	got = want + n;
+	if ((st = kw_eval_box(s->ev64, output, start, count, want, err)) == KW_OK &&
+	    (st = plain_values(s, output, start, count, n, want, got, got + n, err)) == KW_OK) {
+		for (int64_t i = 0; i < n; i++) {
+			if (isnan(want[i]))
+				p->nan++;
+			else if (isfinite(want[i]) && !isfinite(got[i]))
+				p->ill++;
+			if (!isfinite(want[i]) || !isfinite(got[i]))
+				continue;
+			p->worst = fmax(p->worst, fabs(got[i] - want[i]));
+			p->squares += want[i] * want[i];
+			p->n++;
+		}
+	}
+	kw_free(want);
+	return st;
+}
+
+static enum kw_status plain_error(struct stage *s, int output, struct plain *p, struct kw_error *err)
+{
+	int64_t start[KW_MAX_RANK], count[KW_MAX_RANK], boxes = s->sampled ? 64 : 4;
+	uint64_t rng = s->w->seed ^ (0xa076u + s->w->counter);
+	struct grid g;
+	enum kw_status st = KW_OK;
+
+	cut(s, output, &g);
+	for (int64_t b = 0; b < boxes && b < g.boxes && st == KW_OK; b++) {
+		box_at(&g, g.boxes <= boxes ? b : (int64_t)(kw_next_u64(&rng) % (uint64_t)g.boxes), start, count);
+		st = plain_box(s, output, start, count, p, err);
+	}
+	return st;
+}
+
+static bool degenerate(enum kw_fill fill)
+{
+	return fill == KW_FILL_CONSTANT || fill == KW_FILL_ZEROS;
+}
+
+/* The cap is for the task's own data, where a kernel must be of use: k x A <= 1% of RMS(want), so that neither zeros nor
+ * noise pass. Special values are there to break what is wrong; where they take even a plain kernel further off (a softmax
+ * of near ties between products of large numbers, pure rounding that a norm divides by sqrt(eps)), an honest one is no
+ * better, and zeros are still refused by themselves (compare.h). Not where the expression has steps: their height is no
+ * rounding error. Nothing to cap by where zero is all that is expected. */
+static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const struct plain *p)
+{
+	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
+	struct kw_tolerance *t = &s->tol[output];
+	double rms = p->n ? sqrt(p->squares / (double)p->n) : 0;
+
+	kw_tolerance_derive(t, d->dtype, accumulator(s->w->t, d->dtype), kw_bound_reduction(s->bound, output), p->worst,
+			    rms > 0 && (fill == KW_FILL_DECLARED || s->steps) ? rms : HUGE_VAL);
+	if (fill == KW_FILL_CONSTANT) /* equal terms are all rounded the same way: R of them by R / 2 ulp at most */
+		t->sqrt_r = fmax(t->sqrt_r, t->sqrt_r * t->sqrt_r / 4);
+	t->scale = rms;
+	t->rel = s->w->t->tol_rel;
+	t->abs = s->w->t->tol_abs;
+	if (fill == KW_FILL_DECLARED) {
+		s->declared_abs[output] = t->abs_part;
+		s->declared_share[output] = rms > 0 ? t->abs_part / rms : 0;
+	} else if (degenerate(fill)) { /* differences that cancel here need not cancel in another order */
+		t->abs_part = fmax(t->abs_part, s->declared_abs[output]);
+	} else { /* sums of whole numbers are exact, but not those of another order of the same operations */
+		t->abs_part = fmax(t->abs_part, s->declared_share[output] * rms);
+	}
+	if (!t->exact && d->dtype != KW_F64 && t->abs_part < 0x1p-126)
+		t->abs_part = 0x1p-126; /* f32 arithmetic may flush below its smallest normal number */
+}
+
+enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
+{
+	struct kw_view views[KW_MAX_TENSORS];
+	int64_t begin = kw_now_ns();
+	enum kw_status st;
+
+	kw_stage_views(s, slot, views);
+	*usable = true;
+	if ((st = look_at(s, views, err)) != KW_OK)
+		return st;
+	for (int o = 0; o < s->outputs && st == KW_OK; o++) {
+		struct plain p = { 0 };
+
+		if ((st = plain_error(s, o, &p, err)) != KW_OK)
+			break;
+		set_tolerance(s, o, fill, &p);
+		if (fill != KW_FILL_DECLARED && (p.ill || (p.nan && fill != KW_FILL_NEG_INF_ROWS)))
+			*usable = false;
+		if (fill != KW_FILL_DECLARED && p.n == 0 && kw_shape_count(&s->view[s->inputs + o].shape) > 0)
+			*usable = false;
+	}
+	s->w->v->compare_ns += kw_now_ns() - begin;
+	return st;
+}
+
+/* ---- more data where the trial's own says too little -------------------------------------------- */
+
+/* How many sets of data give ENOUGH elements, and some more: all elements of one may depend on one number. */
+static int sets_wanted(const struct stage *s, int64_t elements)
+{
+	double inputs = 1, sets = fmax(MORE_SETS, ceil((double)ENOUGH / (double)elements));
+
+	for (int i = 0; i < s->inputs; i++)
+		inputs += (double)kw_shape_count(&s->view[i].shape);
+	sets = fmin(sets, floor(MORE_ELEMENTS / inputs));
+	return (int)(elements < ENOUGH ? fmax(sets, FEW_SETS) : sets);
+}
+
+static void disturb(struct stage *s, uint64_t seed)
+{
+	kw_eval_disturb(s->ev32, seed);
+	if (s->coarse)
+		kw_eval_disturb(s->coarse, seed);
+}
+
+/* The trial's own data, rounded elsewhere: where a norm or a softmax makes much of a rounding error, a plain evaluation may
+ * be lucky on all of these very numbers. */
+static enum kw_status round_otherwise(struct stage *s, int output, int64_t elements, struct plain *p, struct kw_error *err)
+{
+	int rounds = s->steps ? 0 : (int)(elements >= OTHERWISE ? 1 : OTHERWISE / elements);
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < (rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX) && st == KW_OK; i++) {
+		disturb(s, kw_next_u64(&s->w->counter));
+		st = plain_error(s, output, p, err);
+	}
+	disturb(s, 0);
+	return st;
+}
+
+/* Other data of the same kind, in memory of its own: the slots are in use. */
+static enum kw_status sample_more(struct stage *s, int output, enum kw_fill fill, int64_t elements, struct plain *p,
+				  struct kw_error *err)
+{
+	struct kw_view views[KW_MAX_TENSORS];
+	int sets = sets_wanted(s, elements);
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < s->inputs; i++) {
+		views[i] = s->view[i];
+		views[i].base = kw_alloc(s->spec[i].bytes + 64);
+		if (!views[i].base)
+			st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	}
+	for (int i = 0; i < sets && st == KW_OK; i++)
+		if ((st = kw_stage_fill_views(s, views, fill, err)) == KW_OK && (st = look_at(s, views, err)) == KW_OK)
+			st = plain_error(s, output, p, err);
+	for (int i = 0; i < s->inputs; i++)
+		kw_free(views[i].base);
+	return st;
+}
+
+enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, int output, bool *more, struct kw_error *err)
+{
+	enum kw_fill kind = degenerate(fill) ? KW_FILL_DECLARED : fill; /* constants tell nothing of what is usual */
+	struct kw_view views[KW_MAX_TENSORS];
+	struct kw_tolerance before = s->tol[output], *t = &s->tol[output];
+	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape), begin = kw_now_ns(), filled = s->w->v->generate_ns;
+	struct plain own = { 0 }, others = { 0 };
+	enum kw_status st;
+
+	*more = (!before.exact || kw_output_is_wide(&s->w->t->outputs[output])) && n > 0;
+	if (!*more)
+		return KW_OK;
+	if ((st = round_otherwise(s, output, n, &own, err)) != KW_OK)
+		return st;
+	kw_stage_views(s, slot, views);
+	if ((st = sample_more(s, output, kind, n, &others, err)) != KW_OK || (st = look_at(s, views, err)) != KW_OK)
+		return st;
+	if (others.n) {
+		others.worst = kind == fill ? fmax(own.worst, others.worst) : others.worst;
+		set_tolerance(s, output, kind, &others);
+	}
+	if (!others.n || kind != fill)
+		set_tolerance(s, output, fill, &own);
+	t->scale = others.n ? sqrt(others.squares / (double)others.n) : before.scale;
+	t->abs_part = fmax(t->abs_part, before.abs_part);
+	s->w->v->compare_ns += kw_now_ns() - begin - (s->w->v->generate_ns - filled);
+	return KW_OK;
+}
+
+bool kw_stage_may_be(struct stage *s, int output, const int64_t *index, double value)
+{
+	int64_t one[KW_MAX_RANK];
+	double want, plain, spare;
+	bool found = false;
+
+	for (int d = 0; d < KW_MAX_RANK; d++)
+		one[d] = 1;
+	if (kw_eval_box(s->ev64, output, index, one, &want, NULL) != KW_OK)
+		return false;
+	for (int i = 0; i < ROUNDS_MAX && !found; i++) {
+		disturb(s, i ? kw_next_u64(&s->w->counter) : 0);
+		found = plain_values(s, output, index, one, 1, &want, &plain, &spare, NULL) == KW_OK && plain == value;
+	}
+	disturb(s, 0);
+	return found;
+}
+
+enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *error)
+{
+	int64_t one[KW_MAX_RANK];
+	double spare, want, plain;
+	enum kw_status st;
+
+	for (int d = 0; d < KW_MAX_RANK; d++)
+		one[d] = 1;
+	*error = 0;
+	st = kw_eval_box(s->ev64, output, index, one, &want, NULL);
+	for (int i = 0; i < (s->steps ? 1 : ROUNDS_MAX) && st == KW_OK; i++) {
+		disturb(s, i ? kw_next_u64(&s->w->counter) : 0);
+		st = plain_values(s, output, index, one, 1, &want, &plain, &spare, NULL);
+		if (st == KW_OK && isfinite(plain - want))
+			*error = fmax(*error, fabs(plain - want));
+	}
+	disturb(s, 0);
+	return st;
+}
