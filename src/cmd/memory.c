@@ -132,6 +132,17 @@ static enum kw_status show_sheet(const struct kw_cmd *cmd, const char *name, str
 	return kw_print_json(o, err);
 }
 
+/* "row_split", of whatever backend comes first, or "cuda/row_split". */
+static bool is_named(const struct kw_pattern *p, const char *word)
+{
+	const char *slash = strchr(word, '/');
+
+	if (!slash)
+		return strcmp(p->name, word) == 0;
+	return strlen(p->backend) == (size_t)(slash - word) && strncmp(p->backend, word, (size_t)(slash - word)) == 0 &&
+	       strcmp(p->name, slash + 1) == 0;
+}
+
 /* A number of experience, the name of a pattern, or hardware:SHEET. */
 static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a,
 			   struct kw_error *err)
@@ -148,7 +159,7 @@ static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, st
 		return show_sheet(cmd, word + 9, a, err);
 	status = kw_memory_patterns(NULL, a, &patterns, &n, err);
 	for (size_t i = 0; status == KW_OK && i < n; i++)
-		if (strcmp(patterns[i].name, word) == 0)
+		if (is_named(&patterns[i], word))
 			return show_pattern(cmd, &patterns[i], err);
 	if (status != KW_OK)
 		return status;
@@ -183,7 +194,7 @@ enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct k
 	static const struct kw_syntax syntax = {
 		"memory", "list | show NAME | search WORDS", 1, KW_ARGS_MAX,
 		"list    patterns and the newest experience\n"
-		"show    a pattern by its name, a hardware sheet (hardware:h200), or an experience by its number\n"
+		"show    a pattern by its name (cuda/pointwise), a hardware sheet (hardware:h200), or an experience by its number\n"
 		"search  patterns, hardware sheets and experience with these words, best first",
 		"kwright memory search softmax row", options, 1, false
 	};

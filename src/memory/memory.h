@@ -7,7 +7,7 @@
 #include "expr/expr.h"
 #include "store/store.h"
 
-/* All patterns of a backend (NULL: all), from knowledge/patterns/, sorted by name. A file that does
+/* All patterns of a backend (NULL: all), from knowledge/patterns/, sorted by name, then backend. A file that does
  * not parse is an error that names it. */
 enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struct kw_pattern **out,
 				  size_t *count, struct kw_error *err);

@@ -9,7 +9,7 @@ static int by_name(const void *x, const void *y)
 {
 	const struct kw_pattern *p = x, *q = y;
 
-	return strcmp(p->name, q->name);
+	return strcmp(p->name, q->name) ? strcmp(p->name, q->name) : strcmp(p->backend, q->backend);
 }
 
 enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struct kw_pattern **out,
