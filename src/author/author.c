@@ -102,7 +102,9 @@ static enum kw_status propose(struct author *w, const struct kw_pattern *p, cons
 static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_graph *g)
 {
 	bool segments = kw_fill_has(p->text, p->len, "segment"),
-	     split = kw_fill_has(p->text, p->len, "combine");
+	     totals = (kw_fill_has(p->text, p->len, "total") &&
+		       !kw_fill_has(p->text, p->len, "combine")) ||
+		      kw_fill_has(p->text, p->len, "for total");
 
 	if (strcmp(p->family, "pointwise") == 0)
 		return g->form == KW_AU_POINTWISE ? NULL : "the task reduces";
@@ -114,7 +116,7 @@ static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_
 		return "the innermost axis is not reduced";
 	if (segments != (g->seg_count > 0))
 		return segments ? "its rows are contiguous" : "its rows lie in segments";
-	if (split && g->has_total)
+	if (g->has_total && !totals)
 		return "it reduces the rows too";
 	return NULL;
 }
@@ -151,8 +153,7 @@ static enum kw_status try_loops(struct author *w, const struct kw_pattern *p)
 		st = why ? KW_NO : KW_OK;
 	}
 	if (st == KW_OK) {
-		st = kw_au_emit_init(e, g, kw_fill_has(p->text, p->len, "combine"),
-				     (struct kw_str){ p->text, p->len }, w->err);
+		st = kw_au_emit_init(e, g, p, w->err);
 		st = st == KW_OK ? kw_au_emit_loops(e, f) : st;
 		why = e->why;
 	}
@@ -181,6 +182,11 @@ static enum kw_status try_matmul(struct author *w, const struct kw_pattern *p)
 
 static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 {
+	if (!kw_au_lang_find(p->backend))
+		return refuse(w, p,
+			      kw_arena_printf(w->arena,
+					      "the author does not know the language of %s",
+					      p->backend));
 	if (strcmp(p->family, "pointwise") == 0 || strcmp(p->family, "row_reduce") == 0 ||
 	    strcmp(p->family, "column_reduce") == 0)
 		return try_loops(w, p);

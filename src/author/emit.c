@@ -5,15 +5,6 @@
 
 #include "author/emit_internal.h"
 
-const char *kw_au_ctype(enum kw_dtype d)
-{
-	if (d == KW_F64)
-		return "double";
-	if (kw_dtype_is_float(d))
-		return "float";
-	return d == KW_I64 ? "int64_t" : "int32_t";
-}
-
 const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...)
 {
 	struct kw_buf b;
@@ -28,6 +19,41 @@ const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...)
 	kw_buf_release(&b);
 	e->failed = e->failed || !s;
 	return s ? s : "";
+}
+
+static bool word_at(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(s, word, n) == 0 && !isalnum((unsigned char)s[n]) && s[n] != '_';
+}
+
+const char *kw_au_put(struct kw_au_emit *e, const char *text, const char *const (*words)[2])
+{
+	const char *s = "";
+
+	while (*text) {
+		const char *at = strchr(text, '$'), *value = NULL;
+		size_t n = at ? (size_t)(at - text) : strlen(text);
+
+		s = kw_au_printf(e, "%s%.*s", s, (int)n, text);
+		text += n;
+		for (size_t i = 0; at && words[i][0]; i++)
+			if (word_at(at + 1, words[i][0])) {
+				value = words[i][1];
+				text += 1 + strlen(words[i][0]);
+				break;
+			}
+		if (at)
+			s = value ? kw_au_printf(e, "%s%s", s, value)
+				  : kw_au_printf(e, "%s%c", s, *text++);
+	}
+	return s;
+}
+
+bool kw_au_is_mean(const struct kw_node *n)
+{
+	return strcmp(kw_au_op(n), "mean") == 0;
 }
 
 /* ---- names ---- */
@@ -89,17 +115,19 @@ static bool word_in_code(struct kw_str text, const char *word)
 static const char *own_name(struct kw_au_emit *e, const char *name, struct kw_str pattern)
 {
 	static const char *const words[] = {
-		"auto",	   "break",  "case",	 "char",   "const",    "continue", "default",
-		"do",	   "double", "else",	 "enum",   "extern",   "float",	   "for",
-		"goto",	   "if",     "inline",	 "int",	   "long",     "register", "restrict",
-		"return",  "short",  "signed",	 "sizeof", "static",   "struct",   "switch",
-		"typedef", "union",  "unsigned", "void",   "volatile", "while",	   "rows",
-		"cols",	   "segs",   "row",	 "seg",	   "col",      "i",	   "n",
-		"w",	   "cores",  "main",	 "exp",	   "log",      "pow",	   "sin",
-		"cos",	   "tan",    "tanh",	 "erf",	   "sqrt",     "memcpy",   "memset",
-		"fabs",	   "floor",  "ceil",	 "trunc",  "unix",     "linux",	   "best",
-		"block",   "blocks", "first",	 "end",	   "task",     "strips",   "asm",
-		"typeof"
+		"auto",	    "break",	"case",	     "char",	"const",    "continue",	 "default",
+		"do",	    "double",	"else",	     "enum",	"extern",   "float",	 "for",
+		"goto",	    "if",	"inline",    "int",	"long",	    "register",	 "restrict",
+		"return",   "short",	"signed",    "sizeof",	"static",   "struct",	 "switch",
+		"typedef",  "union",	"unsigned",  "void",	"volatile", "while",	 "rows",
+		"cols",	    "segs",	"row",	     "seg",	"col",	    "i",	 "n",
+		"w",	    "cores",	"main",	     "exp",	"log",	    "pow",	 "sin",
+		"cos",	    "tan",	"tanh",	     "erf",	"sqrt",	    "memcpy",	 "memset",
+		"fabs",	    "floor",	"ceil",	     "trunc",	"unix",	    "linux",	 "best",
+		"block",    "blocks",	"first",     "end",	"task",	    "strips",	 "asm",
+		"typeof",   "bool",	"class",     "delete",	"friend",   "namespace", "new",
+		"operator", "private",	"protected", "public",	"template", "this",	 "throw",
+		"try",	    "typename", "using",     "virtual", "true",	    "false",	 "half"
 	};
 	char c[64];
 	size_t k = 0;
@@ -111,17 +139,27 @@ static const char *own_name(struct kw_au_emit *e, const char *name, struct kw_st
 	clash = strlen(c) > 1 ? word_in_code(pattern, c) : strchr("cijkmnprw", c[0]) != NULL;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		clash = clash || strcmp(c, words[i]) == 0;
+	for (size_t i = 0; e->lang->names && e->lang->names[i][0]; i++)
+		clash = clash || strcmp(c, e->lang->names[i][1]) == 0;
 	clash = clash || isdigit((unsigned char)c[0]) || strncmp(c, "kw_", 3) == 0 ||
 		strncmp(c, "KW_", 3) == 0 || c[0] == '_';
 	return kw_au_name(e, kw_au_printf(e, clash ? "t_%s" : "%s", c));
 }
 
-enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split,
-			       struct kw_str reserved, struct kw_error *err)
+static bool narrow_outputs(const struct kw_task *t)
 {
-	size_t n = g->expr->node_count + 1;
+	for (size_t i = 0; i < t->output_count; i++)
+		if (!kw_dtype_is_float(t->outputs[i].dtype) ||
+		    kw_dtype_bytes(t->outputs[i].dtype) > 2)
+			return false;
+	return t->output_count > 0;
+}
 
-	*e = (struct kw_au_emit){ .g = g, .split = split, .err = err };
+static bool alloc_tables(struct kw_au_emit *e)
+{
+	struct kw_au_graph *g = e->g;
+	size_t n = g->expr->node_count + 1, tensors = g->tensor_count + 1;
+
 	e->var = kw_arena_calloc(g->arena, n, sizeof(*e->var));
 	e->named = kw_arena_calloc(g->arena, n, sizeof(*e->named));
 	e->cone = kw_arena_calloc(g->arena, n, sizeof(*e->cone));
@@ -129,18 +167,35 @@ enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool
 	e->param_name = kw_arena_calloc(g->arena, g->task->param_count + 1, sizeof(*e->param_name));
 	e->param_used = kw_arena_calloc(g->arena, g->task->param_count + 1, sizeof(*e->param_used));
 	e->total_name = kw_arena_calloc(g->arena, n, sizeof(*e->total_name));
-	e->uses_cores = kw_au_word_in(reserved, "num_threads");
-	e->wants_segs = kw_au_word_in(reserved, "segs");
-	if (!e->total_name || !e->var || !e->named || !e->cone || !e->uses || !e->param_name ||
-	    !e->param_used)
+	e->kept = kw_arena_calloc(g->arena, tensors, sizeof(*e->kept));
+	e->loaded = kw_arena_calloc(g->arena, tensors, sizeof(*e->loaded));
+	e->vector = kw_arena_calloc(g->arena, tensors, sizeof(*e->vector));
+	return e->total_name && e->var && e->named && e->cone && e->uses && e->param_name &&
+	       e->param_used && e->kept && e->loaded && e->vector;
+}
+
+enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
+			       const struct kw_pattern *p, struct kw_error *err)
+{
+	const struct kw_str text = { p->text, p->len };
+
+	*e = (struct kw_au_emit){ .g = g, .pattern = p, .err = err };
+	e->lang = kw_au_lang_find(p->backend);
+	e->split =
+		kw_fill_has(p->text, p->len, "combine") || kw_fill_has(p->text, p->len, "earlier");
+	e->keeps = kw_fill_has(p->text, p->len, "keep");
+	e->rough = narrow_outputs(g->task);
+	e->uses_cores = kw_au_word_in(text, "num_threads");
+	e->wants_segs = kw_au_word_in(text, "segs");
+	if (!e->lang || !alloc_tables(e))
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to write the kernel");
 	e->col_mask = g->col_atom >= 0 ? 1u << g->col_atom : 0;
 	for (int i = 0; i < g->seg_count; i++)
 		e->seg_mask |= 1u << g->seg_atoms[i];
 	for (size_t i = 0; i < g->tensor_count; i++)
-		g->tensors[i].c_name = own_name(e, g->tensors[i].name, reserved);
+		g->tensors[i].c_name = own_name(e, g->tensors[i].name, text);
 	for (size_t i = 0; i < g->task->param_count; i++)
-		e->param_name[i] = own_name(e, g->task->params[i].name, reserved);
+		e->param_name[i] = own_name(e, g->task->params[i].name, text);
 	return e->failed ? kw_fail(err, KW_ERR_NOMEM, "", "no memory to write the kernel") : KW_OK;
 }
 
@@ -205,6 +260,13 @@ static const char *flat_element(struct kw_au_emit *e, const struct kw_au_tensor 
 	return kw_au_printf(e, "%s[%s]", t->c_name, *s ? s : "0");
 }
 
+/* On a GPU what runs along the columns is moved as vectors. */
+bool kw_au_is_vector(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	return e->lang->device && !e->flat && (t->mask & e->col_mask) &&
+	       strcmp(kw_au_stride(e->g, t, e->g->col_atom), "1") == 0;
+}
+
 /* The element of t that the loops stand at, as an lvalue. */
 const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t)
 {
@@ -218,7 +280,13 @@ const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t)
 	if (t->mask & e->col_mask) {
 		const char *stride = kw_au_stride(e->g, t, e->g->col_atom);
 		const char *base = t->mask & e->seg_mask ? "seg" : "row";
+		size_t at = (size_t)(t - e->g->tensors);
 
+		if (e->in_body && kw_au_is_vector(e, t)) {
+			e->loaded[at] = e->loaded[at] || !e->kept[at];
+			return kw_au_printf(e, e->kept[at] ? "%s_keep[k][i]" : "%s_vec[i]",
+					    t->c_name);
+		}
 		if (strcmp(stride, "1") == 0)
 			return kw_au_printf(e, "%s_%s[col + i]", t->c_name, base);
 		return kw_au_printf(e, "%s_%s[(col + i) * %s]", t->c_name, base, stride);
@@ -343,6 +411,43 @@ static bool leaf(void *arg, const struct kw_node *n, struct kw_buf *out)
 	return true;
 }
 
+static const char *other_name(const char *const (*names)[2], struct kw_str word)
+{
+	for (; names && (*names)[0]; names++)
+		if (kw_str_eqz(word, (*names)[0]))
+			return (*names)[1];
+	return NULL;
+}
+
+/* The functions of kw.h under the language's own names. */
+static const char *rename_functions(struct kw_au_emit *e, struct kw_str text)
+{
+	struct kw_buf b;
+	const char *s;
+
+	kw_buf_init(&b, 1 << 20);
+	for (size_t i = 0, n; i < text.len; i += n) {
+		const char *to = NULL;
+
+		for (n = 0; i + n < text.len &&
+			    (isalnum((unsigned char)text.ptr[i + n]) || text.ptr[i + n] == '_');)
+			n++;
+		if (n && e->rough)
+			to = other_name(e->lang->rough, (struct kw_str){ text.ptr + i, n });
+		if (n && !to)
+			to = other_name(e->lang->names, (struct kw_str){ text.ptr + i, n });
+		n += !n;
+		if (to)
+			kw_buf_addz(&b, to);
+		else
+			kw_buf_add(&b, text.ptr + i, n);
+	}
+	s = kw_au_printf(e, "%s", b.ptr && !b.full ? b.ptr : "");
+	e->failed = e->failed || b.full;
+	kw_buf_release(&b);
+	return s;
+}
+
 const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n)
 {
 	struct print p = { e, n };
@@ -365,7 +470,7 @@ const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n)
 		e->failed = true;
 		e->why = kw_arena_printf(e->g->arena, "%s has no C form", kw_au_op(n));
 	}
-	s = kw_au_printf(e, "%s", b.ptr ? b.ptr : "");
+	s = rename_functions(e, kw_str_from(b.ptr ? b.ptr : ""));
 	kw_buf_release(&b);
 	return s;
 }
@@ -450,6 +555,12 @@ static const char *wish(struct kw_au_emit *e, const struct kw_node *n, const cha
 	return shape_name(e, fmt, s);
 }
 
+/* The element of a kept value: in a row buffer, or in registers. */
+const char *kw_au_cached(struct kw_au_emit *e, int at)
+{
+	return kw_au_printf(e, e->lang->device ? "%s[k][i]" : "%s[col + i]", e->cached_name[at]);
+}
+
 /* Emits `const T name = ...;` for every value of the cone that is used more than once (or is kept).
  */
 const char *kw_au_section(struct kw_au_emit *e, int pass)
@@ -475,7 +586,7 @@ const char *kw_au_section(struct kw_au_emit *e, int pass)
 		name = kw_au_name(e, wish(e, n, "%s_i"));
 		s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name, text);
 		if (kept >= 0)
-			s = kw_au_printf(e, "%s%s[col + i] = %s;\n", s, e->cached_name[kept], name);
+			s = kw_au_printf(e, "%s%s = %s;\n", s, kw_au_cached(e, kept), name);
 		e->var[n->id] = name;
 	}
 	return s;
@@ -500,8 +611,13 @@ void kw_au_forget(struct kw_au_emit *e, int pass)
 	}
 	for (int k = 0; k < e->cached_count; k++)
 		if (e->cached_pass[k] <= pass)
-			e->var[e->cached[k]->id] =
-				kw_au_printf(e, "%s[col + i]", e->cached_name[k]);
+			e->var[e->cached[k]->id] = kw_au_cached(e, k);
+}
+
+/* The head of a loop over a strip. */
+const char *kw_au_for_each(struct kw_au_emit *e, const char *count, const char *brace)
+{
+	return kw_au_printf(e, "%sfor (int i = 0; i < %s; i++)%s\n", e->lang->unroll, count, brace);
 }
 
 /* Variables of the levels outside the inner loop: every `named` value of that level and stage. */
@@ -525,10 +641,9 @@ const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 		text = kw_au_bare(e, kw_au_expression(e, n));
 		name = kw_au_name(e, wish(e, n, shape[level]));
 		if (level == KW_AU_VECTOR)
-			s = kw_au_printf(
-				e,
-				"%s%s %s[STRIP];\n\nfor (int i = 0; i < n; i++)\n\t%s[i] = %s;\n",
-				s, kw_au_ctype(n->dtype), name, name, text);
+			s = kw_au_printf(e, "%s%s %s[%s];\n\n%s\t%s[i] = %s;\n", s,
+					 kw_au_ctype(n->dtype), name, e->lang->strip,
+					 kw_au_for_each(e, e->lang->count, ""), name, text);
 		else
 			s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name,
 					 text);

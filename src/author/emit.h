@@ -14,6 +14,8 @@
 
 #include "author/fill.h"
 #include "author/graph.h"
+#include "author/lang.h"
+#include "core/pattern.h"
 
 enum kw_au_level { KW_AU_ROW, KW_AU_VECTOR, KW_AU_SEGMENT, KW_AU_ELEMENT, KW_AU_TOTAL };
 
@@ -38,9 +40,17 @@ struct kw_au_red {
 };
 struct kw_au_emit {
 	struct kw_au_graph *g;
+	const struct kw_au_lang *lang;
+	const struct kw_pattern *pattern;
+	bool rough;   /* every output is narrow: the language's quicker functions do */
+	bool keeps;   /* the pattern keeps rows in registers: NAME_keep[k][i] */
+	bool joining; /* text that joins partial results is being made */
+	bool in_body; /* vectors of inputs are at hand: NAME_vec[i] */
+	bool *kept, *loaded, *vector; /* by tensor: in NAME_keep; this pass needs NAME_vec; ever
+					 moved as a vector */
 	bool flat; /* every value is an ELEMENT; index[] says where the loops stand */
 	const char *index[KW_AU_ATOMS];
-	bool split; /* the row_split pattern: partial results a block */
+	bool split; /* partial results a block (C: `combine`; GPU: `earlier`) */
 	uint32_t col_mask, seg_mask;
 	const char **var;   /* by node id: the variable that holds it; NULL: none (yet) */
 	bool *named, *cone; /* by node id */
@@ -58,14 +68,17 @@ struct kw_au_emit {
 	int name_count;
 	const char **total_name;     /* by node id: of reductions over all rows */
 	bool uses_cores, wants_segs; /* the pattern's signature has them */
-	const char *text;	     /* of all slots: which sizes does it use? */
-	bool failed;		     /* out of memory, or no emitter: why says */
+	/* The lists that were filled, whose heads and row values come last; NULL: there is none. */
+	struct kw_fill *stages, *write, *finish, *total;
+	const char *earlier; /* GPU, split: joins the partial results of all passes so far */
+	const char *text;    /* of all slots: which sizes does it use? */
+	bool failed;	     /* out of memory, or no emitter: why says */
 	const char *why;
 	struct kw_error *err;
 };
-/* reserved: the pattern's text, whose words no variable may take. */
-enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g, bool split,
-			       struct kw_str reserved, struct kw_error *err);
+/* No variable takes a word of the pattern's text. */
+enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
+			       const struct kw_pattern *p, struct kw_error *err);
 /* Every slot of the pattern but `plan` and `signature`. KW_NO with e->why when something does not
  * fit. */
 enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f);
@@ -74,8 +87,6 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 
 /* `rows`, `segs` and `cols` of a pattern's `when` line in the task's own dims. */
 const char *kw_au_substitute(struct kw_au_emit *e, const char *when);
-/* For other forms (matmul): one expression with leaves printed by fn. */
-const char *kw_au_ctype(enum kw_dtype computed); /* "float" for every 32 bit or smaller float */
 const char *kw_au_name(struct kw_au_emit *e, const char *wish); /* a free name, now taken */
 
 #endif

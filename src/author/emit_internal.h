@@ -10,6 +10,9 @@ const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...)
 enum kw_au_level kw_au_level(const struct kw_au_emit *e, const struct kw_node *n);
 const char *kw_au_row_offset(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_seg_offset(struct kw_au_emit *e, const struct kw_au_tensor *t);
+bool kw_au_is_vector(struct kw_au_emit *e, const struct kw_au_tensor *t);
+const char *kw_au_cached(struct kw_au_emit *e, int at);
+const char *kw_au_for_each(struct kw_au_emit *e, const char *count, const char *brace);
 const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t);
 const char *kw_au_expression(struct kw_au_emit *e, const struct kw_node *n);
 const char *kw_au_bare(struct kw_au_emit *e, const char *text);
@@ -18,6 +21,21 @@ void kw_au_cone_reset(struct kw_au_emit *e);
 const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *to,
 			const char *value);
 const char *kw_au_wrap(struct kw_au_emit *e, const char *text);
+/* Replaces $NAME by its value; the list ends with a NULL. */
+const char *kw_au_put(struct kw_au_emit *e, const char *text, const char *const (*words)[2]);
+bool kw_au_is_mean(const struct kw_node *n);
+/* reduce.c */
+bool kw_au_list_reds(struct kw_au_emit *e);
+int kw_au_red_kind(const struct kw_node *n); /* -1: none that we know */
+const char *kw_au_red_init(const struct kw_au_red *r);
+const char *kw_au_take_in(struct kw_au_emit *e, const struct kw_au_red *r, const char *into,
+			  const char *value);
+const char *kw_au_lanes(struct kw_au_emit *e, int pass);
+const char *kw_au_accumulate(struct kw_au_emit *e, const struct kw_au_red *r);
+const char *kw_au_fold(struct kw_au_emit *e, int pass);
+const char *kw_au_combine(struct kw_au_emit *e, int pass);
+/* What the whole team has of `value`; on a CPU a thread is its own team. */
+const char *kw_au_team(struct kw_au_emit *e, const struct kw_au_red *r, const char *value);
 /* ", "-separated lists of a kernel line and of a C signature. */
 struct kw_au_args {
 	const char *plan, *c;

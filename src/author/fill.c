@@ -227,3 +227,21 @@ bool kw_fill_has(const char *text, size_t len, const char *name)
 			return true;
 	return false;
 }
+
+struct kw_str kw_fill_example(const char *text, size_t len, const char *name)
+{
+	struct kw_str rest = { text, len }, line, got, out = { NULL, 0 };
+	int depth = 0;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line)) {
+		if (!out.ptr) {
+			if (opens(line, &got) && kw_str_eqz(got, name))
+				out = (struct kw_str){ rest.ptr, 0 };
+			continue;
+		}
+		depth += opens(line, &got);
+		if (closes(line) && depth-- == 0)
+			return (struct kw_str){ out.ptr, (size_t)(line.ptr - out.ptr) };
+	}
+	return (struct kw_str){ "", 0 };
+}

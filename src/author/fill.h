@@ -40,6 +40,8 @@ bool kw_fill_list(struct kw_fill *f, const char *name, const struct kw_fill *ite
 /* file: for messages. KW_ERR_INPUT for markers that do not pair. */
 enum kw_status kw_fill_pattern(const char *file, const char *text, size_t len,
 			       const struct kw_fill *f, struct kw_buf *out, struct kw_error *err);
+/* The example lines of the first slot of that name, as they stand; empty when there is none. */
+struct kw_str kw_fill_example(const char *text, size_t len, const char *name);
 /* Whether the pattern has a slot (or list, "for stage") of that name. */
 bool kw_fill_has(const char *text, size_t len, const char *name);
 

@@ -15,8 +15,9 @@ void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct k
 {
 	if (t->used && !t->given)
 		kw_au_arg(e, a, t->name,
-			  kw_au_printf(e, "%s%s *restrict %s", t->output ? "" : "const ",
-				       kw_dtype_info(t->dtype)->ctype, t->c_name));
+			  kw_au_printf(e, "%s%s%s *%s %s", e->lang->address,
+				       t->output ? "" : "const ", kw_au_storage(t->dtype),
+				       e->lang->restricted, t->c_name));
 }
 
 void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t)
@@ -31,7 +32,9 @@ void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct 
 const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines,
 				const char *name, enum kw_dtype d, const char *shape)
 {
-	kw_au_arg(e, a, name, kw_au_printf(e, "%s *restrict %s", kw_dtype_info(d)->ctype, name));
+	kw_au_arg(e, a, name,
+		  kw_au_printf(e, "%s%s *%s %s", e->lang->address, kw_au_storage(d),
+			       e->lang->restricted, name));
 	return kw_au_printf(e, "%s//@ workspace %s %s[%s]\n", lines, name, kw_dtype_name(d), shape);
 }
 
@@ -46,17 +49,21 @@ static enum kw_dtype held_as(const struct kw_node *n)
 static const char *add_workspaces(struct kw_au_emit *e, struct kw_au_args *a, const char *rows,
 				  const char *cols)
 {
-	const char *lines = "";
+	const char *lines = "", *partial;
 
-	for (int k = 0; k < e->cached_count; k++)
+	partial = !e->lang->device ? kw_au_printf(e, "max(cdiv(%s, BLOCK), 1)", cols)
+		  : e->g->form == KW_AU_COLUMNS
+			  ? kw_au_printf(e, "max(%s, 1), CHUNKS, max(%s, 1)", rows, cols)
+			  : kw_au_printf(e, "max(%s, 1), CHUNKS", rows);
+	for (int k = 0; k < e->cached_count && !e->lang->device; k++)
 		lines = kw_au_arg_workspace(
 			e, a, lines, kw_au_printf(e, "%ss", e->cached_name[k]),
 			held_as(e->cached[k]),
 			kw_au_printf(e, "cores, max(cdiv(%s, 16), 1) * 16", cols));
 	for (int i = 0; i < e->red_count && e->split; i++)
-		lines = kw_au_arg_workspace(
-			e, a, lines, kw_au_printf(e, "%s_partial", e->red[i].name), e->red[i].dtype,
-			kw_au_printf(e, "max(cdiv(%s, BLOCK), 1)", cols));
+		lines = kw_au_arg_workspace(e, a, lines,
+					    kw_au_printf(e, "%s_partial", e->red[i].name),
+					    e->red[i].dtype, partial);
 	for (size_t i = 0; i < e->g->expr->node_count; i++) {
 		const struct kw_node *n = e->g->expr->nodes[i];
 		const char *name = e->total_name[n->id];
@@ -148,6 +155,147 @@ const char *kw_au_substitute(struct kw_au_emit *e, const char *when)
 	return out;
 }
 
+/* ---- the plan: the pattern's own lines, in the task's sizes ---- */
+
+/* Conditions under which v elements can be moved at once: every row begins at a multiple of v, and
+ * every address at one of the access, which is at most 16 bytes. */
+static const char *vector_condition(struct kw_au_emit *e, const char *cols, int v)
+{
+	const char *s = kw_au_printf(e, "(%s) %% %d == 0", cols, v);
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[i];
+		int bytes = v * (int)kw_dtype_bytes(t->dtype);
+
+		if (!e->vector[i] || !t->used)
+			continue;
+		s = kw_au_printf(e, "%s && %s.align >= %d", s, t->name, bytes < 16 ? bytes : 16);
+		for (int k = 0; k < KW_MAX_RANK; k++)
+			if (t->strides >> k & 1)
+				s = kw_au_printf(e, "%s && %s.stride%d %% %d == 0", s, t->name, k,
+						 v);
+	}
+	return s;
+}
+
+/* VEC: as many elements as make 16 bytes of the narrowest tensor, or fewer where the case asks for
+ * it. */
+static const char *vector_lines(struct kw_au_emit *e, const char *cols)
+{
+	const char *s = "", *choice = "";
+	int most = 1;
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		int n = 16 / (int)kw_dtype_bytes(e->g->tensors[i].dtype);
+
+		if (e->vector[i] && n > most)
+			most = n > 8 ? 8 : n;
+	}
+	for (int v = most; v > 1; v /= 2) {
+		s = kw_au_printf(e, "%s//@ define %s%d = %s\n", s, e->lang->strip, v,
+				 vector_condition(e, cols, v));
+		choice = kw_au_printf(e, "%s%s%d ? %d : ", choice, e->lang->strip, v, v);
+	}
+	return kw_au_printf(e, "%s//@ define %s = %s1\n", s, e->lang->strip, choice);
+}
+
+/* `//@ kernel NAME_pass grid=(…) args=(…)`: what follows the pattern's name, and what is between
+ * name and args. */
+struct head {
+	struct kw_str suffix, launch;
+};
+
+static bool read_head(struct kw_str line, const char *pattern, struct head *h)
+{
+	static const char start[] = "//@ kernel ";
+	size_t n = strlen(pattern), end;
+	struct kw_str s = kw_str_trim(line);
+
+	if (!kw_str_starts(s, start))
+		return false;
+	s = (struct kw_str){ s.ptr + sizeof(start) - 1, s.len - (sizeof(start) - 1) };
+	if (!kw_str_starts(s, pattern))
+		return false;
+	s = (struct kw_str){ s.ptr + n, s.len - n };
+	for (n = 0; n < s.len && s.ptr[n] != ' ';)
+		n++;
+	for (end = n; end + 5 < s.len && memcmp(s.ptr + end, "args=", 5) != 0;)
+		end++;
+	*h = (struct head){ { s.ptr, n }, { s.ptr + n, end - n } };
+	return true;
+}
+
+static const char *kernel_line(struct kw_au_emit *e, const char *name, const struct head *h,
+			       const char *args)
+{
+	const char *launch = kw_au_printf(e, KW_STR_FMT, KW_STR_ARG(h->launch));
+
+	return kw_au_printf(e, "//@ kernel %s%sargs=(%s)\n", name, kw_au_substitute(e, launch),
+			    args);
+}
+
+static const char *signature(struct kw_au_emit *e, const char *name, const char *args)
+{
+	bool omp = e->cached_count && !e->lang->device;
+
+	return kw_au_wrap(e, kw_au_printf(e, "%s%s%s(%s)", omp ? "#include <omp.h>\n\n" : "",
+					  e->lang->kernel, name, args));
+}
+
+/* One kernel line of the pattern stands for the kernels of all passes, or for one that may not be
+ * there. */
+static const char *kernel_lines(struct kw_au_emit *e, const char *kernel, const struct head *h,
+				const struct kw_au_args *a, struct kw_fill *f)
+{
+	struct kw_fill *one = kw_str_eqz(h->suffix, "_finish")	? e->finish
+			      : kw_str_eqz(h->suffix, "_write") ? e->write
+			      : kw_str_eqz(h->suffix, "_total") ? e->total
+								: NULL;
+	const char *s = "", *name;
+
+	if (!h->suffix.len) {
+		kw_fill_set(f, "signature", signature(e, kernel, a->c));
+		return kernel_line(e, kernel, h, a->plan);
+	}
+	if (one) {
+		name = kw_au_printf(e, "%s" KW_STR_FMT, kernel, KW_STR_ARG(h->suffix));
+		kw_fill_set(one, "signature", signature(e, name, a->c));
+		return kernel_line(e, name, h, a->plan);
+	}
+	for (int i = 0; i < e->g->stage_count && kw_str_eqz(h->suffix, "_pass"); i++) {
+		name = kw_au_printf(e, "%s_pass%d", kernel, i + 1);
+		kw_fill_set(&e->stages[i], "signature", signature(e, name, a->c));
+		s = kw_au_printf(e, "%s%s", s, kernel_line(e, name, h, a->plan));
+	}
+	return s;
+}
+
+/* The lines of the pattern's slot `plan` but for its workspaces, which are the example's. */
+static const char *plan_lines(struct kw_au_emit *e, const char *kernel, const struct kw_au_args *a,
+			      const char *cols, struct kw_fill *f)
+{
+	const struct kw_pattern *p = e->pattern;
+	const char *vec = kw_au_printf(e, "//@ define %s ", e->lang->strip), *s = "";
+	struct kw_str rest = kw_fill_example(p->text, p->len, "plan"), line;
+	struct head h;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line)) {
+		const char *text = "";
+
+		if (read_head(line, p->name, &h))
+			text = kernel_lines(e, kernel, &h, a, f);
+		else if (kw_str_starts(line, vec))
+			text = vector_lines(e, cols);
+		else if (!kw_str_starts(line, "//@ workspace "))
+			text = kw_au_printf(
+				e, "%s\n",
+				kw_au_substitute(e, kw_au_printf(e, KW_STR_FMT, KW_STR_ARG(line))));
+		s = kw_au_printf(e, "%s%s", s, text);
+	}
+	return e->rough && e->lang->rough_lines ? kw_au_printf(e, "%s%s", s, e->lang->rough_lines)
+						: s;
+}
+
 enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, struct kw_fill *f)
 {
 	struct kw_au_graph *g = e->g;
@@ -172,12 +320,7 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 			lines = kw_au_printf(e, "%s//@ require (%s) * (%s) <= 2147483647\n", lines,
 					     g->form == KW_AU_COLUMNS ? "1" : cols,
 					     kw_au_product(g, g->seg_atoms, g->seg_count));
-	kw_fill_set(f, "plan",
-		    kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, a.plan, lines));
-	kw_fill_set(f, "signature",
-		    kw_au_wrap(e, kw_au_printf(e, "%svoid %s(%s)",
-					       e->cached_count ? "#include <omp.h>\n\n" : "",
-					       kernel, a.c)));
+	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", plan_lines(e, kernel, &a, cols, f), lines));
 	return e->failed ? kw_fail(e->err, KW_ERR_NOMEM, "", "no memory to write the kernel")
 			 : KW_OK;
 }

@@ -1,161 +1,7 @@
-/* loops.c - the slots of the loop patterns: lanes, body, fold, combine, finish, write, total. */
+/* loops.c - the slots of the loop patterns: what rows, passes and outputs need. */
 #include <string.h>
 
 #include "author/emit_internal.h"
-
-/* ---- reductions ---- */
-
-static const char *init_value(const struct kw_au_red *r)
-{
-	bool f64 = r->dtype == KW_F64, f32 = r->dtype == KW_F32;
-
-	switch (r->kind) {
-	case KW_AU_SUM:
-		return f32 ? "0.0f" : f64 ? "0.0" : "0";
-	case KW_AU_PROD:
-		return f32 ? "1.0f" : f64 ? "1.0" : "1";
-	case KW_AU_MAX:
-		return f32		    ? "-KW_INF"
-		       : f64		    ? "-(double)KW_INF"
-		       : r->dtype == KW_I64 ? "INT64_MIN"
-					    : "INT32_MIN";
-	case KW_AU_MIN:
-		return f32		    ? "KW_INF"
-		       : f64		    ? "(double)KW_INF"
-		       : r->dtype == KW_I64 ? "INT64_MAX"
-					    : "INT32_MAX";
-	case KW_AU_ANY:
-		return "0";
-	case KW_AU_ALL:
-		return "1";
-	case KW_AU_INDEX:
-		return "INT32_MAX";
-	}
-	return "0";
-}
-
-/* `into` takes `value` in; fold: value is a partial result of the same kind. */
-static const char *take_in(struct kw_au_emit *e, const struct kw_au_red *r, const char *into,
-			   const char *value)
-{
-	bool flt = kw_dtype_is_float(r->dtype);
-	const char *suffix = r->dtype == KW_F64 ? "" : "f";
-
-	if (flt || r->kind == KW_AU_SUM || r->kind == KW_AU_PROD)
-		value = kw_au_bare(e, value);
-
-	switch (r->kind) {
-	case KW_AU_SUM:
-		return kw_au_printf(e, "%s += %s;", into, value);
-	case KW_AU_PROD:
-		return kw_au_printf(e, "%s *= %s;", into, value);
-	case KW_AU_MAX:
-		return flt ? kw_au_printf(e, "%s = kw_max%s(%s, %s);", into, suffix, into, value)
-			   : kw_au_printf(e, "%s = %s > %s ? %s : %s;", into, into, value, into,
-					  value);
-	case KW_AU_MIN:
-		return flt ? kw_au_printf(e, "%s = kw_min%s(%s, %s);", into, suffix, into, value)
-			   : kw_au_printf(e, "%s = %s < %s ? %s : %s;", into, into, value, into,
-					  value);
-	case KW_AU_ANY:
-		return kw_au_printf(e, "%s |= (%s) != 0;", into, value);
-	case KW_AU_ALL:
-		return kw_au_printf(e, "%s &= (%s) != 0;", into, value);
-	case KW_AU_INDEX:
-		return kw_au_printf(e, "%s = %s < %s ? %s : %s;", into, into, value, into, value);
-	}
-	return "";
-}
-
-static bool add_red(struct kw_au_emit *e, struct kw_au_red r, const char *what)
-{
-	const char *base =
-		kw_au_printf(e, "%s_%s", e->g->form == KW_AU_COLUMNS ? "col" : "row", what);
-
-	if (e->red_count == KW_AU_MAX_REDS)
-		return false;
-	r.name = kw_au_name(e, base);
-	e->red[e->red_count++] = r;
-	return true;
-}
-
-static enum kw_dtype red_dtype(const struct kw_node *n)
-{
-	if (kw_dtype_is_float(n->dtype))
-		return n->dtype == KW_F64 ? KW_F64 : KW_F32;
-	return n->dtype == KW_I64 ? KW_I64 : KW_I32;
-}
-
-static const struct {
-	const char *op;
-	int kind;
-} kinds[] = { { "sum", KW_AU_SUM }, { "mean", KW_AU_SUM },   { "prod", KW_AU_PROD },
-	      { "max", KW_AU_MAX }, { "min", KW_AU_MIN },    { "any", KW_AU_ANY },
-	      { "all", KW_AU_ALL }, { "argmax", KW_AU_MAX }, { "argmin", KW_AU_MIN } };
-
-static int kind_of(const struct kw_node *n)
-{
-	if (kw_au_is_dot(n))
-		return KW_AU_SUM;
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
-		if (strcmp(kw_au_op(n), kinds[k].op) == 0)
-			return kinds[k].kind;
-	return -1;
-}
-
-static bool list_reds(struct kw_au_emit *e)
-{
-	const struct kw_expr *x = e->g->expr;
-
-	for (size_t i = 0; i < x->node_count; i++) {
-		const struct kw_node *n = x->nodes[i];
-		int stage = e->g->nodes[n->id].stage, kind = kw_au_is_reduce(n) ? kind_of(n) : 0;
-		struct kw_au_red r = { .node = n, .pass = stage - 1, .dtype = red_dtype(n) };
-		bool arg = kw_au_is_argreduce(n);
-
-		if (!kw_au_is_reduce(n) || !e->g->nodes[n->id].live || e->g->nodes[n->id].total ||
-		    e->g->nodes[n->id].same)
-			continue;
-		if (kind < 0)
-			e->why = kw_au_printf(e, "no pattern knows the reduction %s", kw_au_op(n));
-		memcpy(&r.kind, &kind, sizeof(kind));
-		r.pass -= arg;
-		r.dtype = arg ? red_dtype(n->args[0]) : r.dtype;
-		/* The first mean of a row decides how exact x - mean is when the row is nearly
-		 * constant. */
-		if (!strcmp(kw_au_op(n), "mean") && r.pass == 0 && r.dtype == KW_F32 &&
-		    e->g->form == KW_AU_ROWS)
-			r.dtype = KW_F64;
-		if (kind < 0 || !add_red(e, r,
-					 arg			       ? "best"
-					 : strcmp(kw_au_op(n), "mean") ? kw_au_op(n)
-								       : "sum"))
-			return false;
-		if (!arg)
-			continue;
-		r.best = e->red[e->red_count - 1].name;
-		r.kind = KW_AU_INDEX;
-		r.pass = stage - 1;
-		r.dtype = KW_I32;
-		if (!add_red(e, r, "index"))
-			return false;
-	}
-	return true;
-}
-
-/* How many values a reduction takes in, as C text. */
-static const char *count_text(struct kw_au_emit *e)
-{
-	const struct kw_au_graph *g = e->g;
-	const char *s = g->form == KW_AU_COLUMNS ? NULL : "cols";
-
-	for (int i = 0; i < g->seg_count; i++) {
-		const char *var = g->atoms[g->seg_atoms[i]].var;
-
-		s = s ? kw_au_printf(e, "%s * %s", s, var) : var;
-	}
-	return kw_au_printf(e, strchr(s, ' ') ? "(%s)" : "%s", s);
-}
 
 /* ---- passes ---- */
 
@@ -192,31 +38,63 @@ static bool dear(const struct kw_node *n)
 	return false;
 }
 
-/* Dear values that two passes need are kept in a row buffer. And marks what outer levels must name.
- */
-static void choose_cached(struct kw_au_emit *e)
+static bool twice(uint64_t passes)
+{
+	return passes & (passes - 1);
+}
+
+/* Dear values that two passes need are kept: in a row buffer, or in registers where the pattern
+ * keeps rows there. */
+static void choose_cached(struct kw_au_emit *e, const uint64_t *passes)
 {
 	const struct kw_expr *x = e->g->expr;
-	uint64_t *passes = kw_arena_calloc(e->g->arena, x->node_count + 1, sizeof(*passes));
 
-	for (int pass = 0; pass <= e->g->stage_count && passes; pass++) {
-		roots_of_pass(e, pass);
-		for (size_t i = 0; i < x->node_count; i++)
-			passes[i] |= (uint64_t)e->cone[i] << (pass & 63);
-	}
-	for (size_t i = 0; i < x->node_count && passes; i++) {
-		bool twice = passes[i] & (passes[i] - 1);
-
-		if (!twice || !dear(x->nodes[i]) || e->g->form != KW_AU_ROWS || e->split ||
-		    e->g->seg_count || e->cached_count == KW_AU_MAX_CACHED)
+	if (e->g->form != KW_AU_ROWS || e->split || e->g->seg_count ||
+	    (e->lang->device && !e->keeps))
+		return;
+	for (size_t i = 0; i < x->node_count; i++) {
+		if (!twice(passes[i]) || !dear(x->nodes[i]) || e->cached_count == KW_AU_MAX_CACHED)
 			continue;
 		e->cached[e->cached_count] = x->nodes[i];
 		e->cached_pass[e->cached_count] = __builtin_ctzll(passes[i]);
 		e->cached_name[e->cached_count++] =
 			kw_au_name(e, kw_au_printf(e, "%s_row", kw_au_op(x->nodes[i])));
-		e->uses_cores = true;
+		e->uses_cores = !e->lang->device;
 	}
+}
+
+/* Inputs whose row stays in registers: what the first pass reads, so that all of it is under way at
+ * once, and what two passes read. A weight of the last pass is not worth registers. */
+static void choose_kept(struct kw_au_emit *e, const uint64_t *passes)
+{
+	const struct kw_expr *x = e->g->expr;
+
+	for (size_t i = 0; i < x->node_count && e->keeps; i++) {
+		const struct kw_node *n = x->nodes[i];
+
+		if (n->kind == KW_NODE_INPUT && e->g->nodes[n->id].live &&
+		    (passes[i] & 1 || twice(passes[i])) &&
+		    kw_au_is_vector(e, &e->g->tensors[n->index]))
+			e->kept[n->index] = e->vector[n->index] = true;
+	}
+}
+
+/* And marks what outer levels must name. */
+static void choose_resident(struct kw_au_emit *e)
+{
+	const struct kw_expr *x = e->g->expr;
+	uint64_t *passes = kw_arena_calloc(e->g->arena, x->node_count + 1, sizeof(*passes));
+
 	e->failed = e->failed || !passes;
+	for (int pass = 0; pass <= e->g->stage_count && passes; pass++) {
+		roots_of_pass(e, pass);
+		for (size_t i = 0; i < x->node_count; i++)
+			passes[i] |= (uint64_t)e->cone[i] << (pass & 63);
+	}
+	if (passes) {
+		choose_cached(e, passes);
+		choose_kept(e, passes);
+	}
 	kw_au_cone_reset(e);
 }
 
@@ -231,6 +109,70 @@ static const char *thread_text(struct kw_au_emit *e)
 				 s, kw_au_ctype(e->cached[k]->dtype), e->cached_name[k],
 				 e->cached_name[k]);
 	return s;
+}
+
+/* The registers that hold a row: a thread has STRIPS vectors of it. */
+static const char *keep_text(struct kw_au_emit *e)
+{
+	const char *s = "", *strip = e->lang->strip;
+
+	for (size_t i = 0; i < e->g->tensor_count; i++)
+		if (e->kept[i])
+			s = kw_au_printf(e, "%s%s%s %s_keep[STRIPS][%s];\n", s, e->lang->array,
+					 kw_au_storage(e->g->tensors[i].dtype),
+					 e->g->tensors[i].c_name, strip);
+	for (int k = 0; k < e->cached_count; k++)
+		s = kw_au_printf(e, "%s%s %s[STRIPS][%s];\n", s, kw_au_ctype(e->cached[k]->dtype),
+				 e->cached_name[k], strip);
+	return s;
+}
+
+/* From where the loops stand to an array. */
+static const char *move(struct kw_au_emit *e, const char *how, const struct kw_au_tensor *t,
+			const char *array)
+{
+	const char *at =
+		kw_au_printf(e, "%s_%s + col", t->c_name, t->mask & e->seg_mask ? "seg" : "row");
+	const char *const words[][2] = { { t->output ? "to" : "from", at },
+					 { t->output ? "from" : "to", array },
+					 { NULL, NULL } };
+
+	return kw_au_printf(e, "%s\n", kw_au_put(e, how, words));
+}
+
+static const char *fetch_text(struct kw_au_emit *e)
+{
+	const char *s = "";
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[i];
+
+		if (e->kept[i])
+			s = kw_au_printf(e, "%s%s", s,
+					 move(e, e->lang->fetch, t,
+					      kw_au_printf(e, "%s_keep[k]", t->c_name)));
+	}
+	return s;
+}
+
+/* What this pass reads as vectors. */
+static const char *load_text(struct kw_au_emit *e)
+{
+	const char *arrays = "", *moves = "";
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[i];
+		const char *name = kw_au_printf(e, "%s_vec", t->c_name);
+
+		if (!e->loaded[i])
+			continue;
+		e->loaded[i] = false;
+		e->vector[i] = true;
+		arrays = kw_au_printf(e, "%s%s%s %s[%s];\n", arrays, e->lang->array,
+				      kw_au_storage(t->dtype), name, e->lang->strip);
+		moves = kw_au_printf(e, "%s%s", moves, move(e, e->lang->load, t, name));
+	}
+	return *moves ? kw_au_printf(e, "%s\n%s", arrays, moves) : "";
 }
 
 /* const int64_t row_i0 = ...: from one loop variable to the indices of its atoms. Only those that
@@ -256,9 +198,8 @@ static const char *decode(struct kw_au_emit *e, const int *atoms, int count, con
 static const char *pointer(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *level,
 			   const char *base, const char *off)
 {
-	const char *type = kw_dtype_info(t->dtype)->ctype;
-
-	return kw_au_printf(e, "%s%s *restrict %s_%s = %s%s%s;\n", t->output ? "" : "const ", type,
+	return kw_au_printf(e, "%s%s%s *%s %s_%s = %s%s%s;\n", e->lang->address,
+			    t->output ? "" : "const ", kw_au_storage(t->dtype), e->lang->restricted,
 			    t->c_name, level, base, *off ? " + " : "", off);
 }
 
@@ -303,151 +244,6 @@ static const char *segment_text(struct kw_au_emit *e, const char *body)
 			    s);
 }
 
-static const char *index_position(struct kw_au_emit *e)
-{
-	if (e->g->form == KW_AU_COLUMNS)
-		return "(int32_t)seg";
-	return e->g->seg_count ? "(int32_t)(seg * cols + col + i)" : "(int32_t)(col + i)";
-}
-
-static const char *lanes_of(struct kw_au_emit *e, const struct kw_au_red *r)
-{
-	return e->g->form == KW_AU_COLUMNS ? r->name : kw_au_printf(e, "%s_lanes", r->name);
-}
-
-static const char *reduced_value(struct kw_au_emit *e, const struct kw_node *n)
-{
-	const char *value = kw_au_expression(e, n->args[0]);
-
-	return kw_au_is_dot(n)
-		       ? kw_au_printf(e, "(%s) * (%s)", value, kw_au_expression(e, n->args[1]))
-		       : value;
-}
-
-static const char *accumulate(struct kw_au_emit *e, const struct kw_au_red *r)
-{
-	const char *value = reduced_value(e, r->node),
-		   *lane = kw_au_printf(e, "%s[i]", lanes_of(e, r));
-	const char *best = e->g->form == KW_AU_COLUMNS ? "[i]" : "";
-
-	if (r->kind != KW_AU_INDEX)
-		return kw_au_printf(e, "%s\n", take_in(e, r, lane, value));
-	return kw_au_printf(e,
-			    "const int32_t at = %s;\n\n%s = ((%s == %s%s) | (%s != %s)) & (at < "
-			    "%s) ? at : %s;\n",
-			    index_position(e), lane, value, r->best, best, value, value, lane,
-			    lane);
-}
-
-static const char *lanes_text(struct kw_au_emit *e, int pass)
-{
-	const char *s = "";
-
-	for (int i = 0; i < e->red_count; i++)
-		if (e->red[i].pass == pass)
-			s = kw_au_printf(e, "%s%s %s[STRIP];\n", s, kw_au_ctype(e->red[i].dtype),
-					 lanes_of(e, &e->red[i]));
-	s = kw_au_printf(e, "%s\nfor (int i = 0; i < STRIP; i++) {\n", s);
-	for (int i = 0; i < e->red_count; i++)
-		if (e->red[i].pass == pass)
-			s = kw_au_printf(e, "%s\t%s[i] = %s;\n", s, lanes_of(e, &e->red[i]),
-					 init_value(&e->red[i]));
-	return kw_au_printf(e, "%s}\n", s);
-}
-
-static bool is_mean(const struct kw_au_red *r)
-{
-	return strcmp(kw_au_op(r->node), "mean") == 0;
-}
-
-/* The variable of a finished reduction; `value` is the folded lane or sum of partials. */
-static const char *result(struct kw_au_emit *e, struct kw_au_red *r, const char *value)
-{
-	const char *type = kw_au_ctype(r->dtype), *name = r->name, *s;
-
-	if (!is_mean(r)) {
-		s = strcmp(value, name) ? kw_au_printf(e, "const %s %s = %s;\n", type, name, value)
-					: "";
-	} else {
-		name = kw_au_name(e, "row_mean");
-		s = kw_au_printf(e, "const %s %s = (%s)(%s / (%s)%s);\n",
-				 kw_au_ctype(r->node->dtype), name, kw_au_ctype(r->node->dtype),
-				 value, type, count_text(e));
-	}
-	if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node))
-		e->var[r->node->id] = name;
-	return s;
-}
-
-/* Lanes fold in pairs. */
-static const char *fold_lanes(struct kw_au_emit *e, int pass)
-{
-	const char *s =
-		"for (int w = STRIP / 2; w > 0; w /= 2) {\n\tfor (int i = 0; i < w; i++) {\n";
-
-	for (int i = 0; i < e->red_count; i++) {
-		const char *lanes = lanes_of(e, &e->red[i]);
-
-		if (e->red[i].pass == pass)
-			s = kw_au_printf(e, "%s\t\t%s\n", s,
-					 take_in(e, &e->red[i], kw_au_printf(e, "%s[i]", lanes),
-						 kw_au_printf(e, "%s[i + w]", lanes)));
-	}
-	return kw_au_printf(e, "%s\t}\n}\n", s);
-}
-
-static const char *fold_text(struct kw_au_emit *e, int pass)
-{
-	bool columns = e->g->form == KW_AU_COLUMNS;
-	const char *s = columns ? "" : fold_lanes(e, pass);
-
-	for (int i = 0; i < e->red_count; i++) {
-		struct kw_au_red *r = &e->red[i];
-
-		if (r->pass != pass)
-			continue;
-		if (e->split) {
-			s = kw_au_printf(e, "%s%s_partial[block] = %s_lanes[0];\n", s, r->name,
-					 r->name);
-		} else if (!columns) {
-			s = kw_au_printf(e, "%s%s", s,
-					 result(e, r, kw_au_printf(e, "%s_lanes[0]", r->name)));
-		} else {
-			if (is_mean(r))
-				s = kw_au_printf(
-					e, "%sfor (int i = 0; i < n; i++)\n\t%s[i] /= (%s)%s;\n", s,
-					r->name, kw_au_ctype(r->dtype), count_text(e));
-			if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node))
-				e->var[r->node->id] = r->name;
-		}
-	}
-	if (!e->split)
-		s = kw_au_printf(e, "%s%s", s,
-				 kw_au_outer(e, columns ? KW_AU_VECTOR : KW_AU_ROW, pass + 1));
-	return s;
-}
-
-static const char *combine_text(struct kw_au_emit *e, int pass)
-{
-	const char *s = "";
-
-	for (int i = 0; i < e->red_count; i++) {
-		const struct kw_au_red *r = &e->red[i];
-		const char *part = kw_au_printf(e, "%s_partial[block]", r->name);
-
-		if (r->pass == pass)
-			s = kw_au_printf(e,
-					 "%s%s %s = %s;\n\nfor (int64_t block = 0; block < blocks; "
-					 "block++)\n\t%s\n",
-					 s, kw_au_ctype(r->dtype), r->name, init_value(r),
-					 take_in(e, r, r->name, part));
-	}
-	for (int i = 0; i < e->red_count; i++)
-		if (e->red[i].pass == pass)
-			s = kw_au_printf(e, "%s%s", s, result(e, &e->red[i], e->red[i].name));
-	return kw_au_printf(e, "%s%s", s, kw_au_outer(e, KW_AU_ROW, pass + 1));
-}
-
 /* The pass with the most arithmetic fetches the next row meanwhile; past the last row a prefetch
  * does nothing. */
 static const char *prefetch_text(struct kw_au_emit *e, int pass)
@@ -456,7 +252,7 @@ static const char *prefetch_text(struct kw_au_emit *e, int pass)
 	const char *s = "";
 	int best = e->cached_count ? e->cached_pass[0] : g->stage_count;
 
-	if (g->form != KW_AU_ROWS || g->row_count != 1 || pass != best)
+	if (e->lang->device || g->form != KW_AU_ROWS || g->row_count != 1 || pass != best)
 		return "";
 	for (size_t i = 0; i < g->task->input_count; i++) {
 		const struct kw_au_tensor *t = &g->tensors[i];
@@ -474,32 +270,50 @@ static const char *prefetch_text(struct kw_au_emit *e, int pass)
 	return *s ? kw_au_printf(e, "#if PREFETCH\n%s#endif\n", s) : "";
 }
 
+/* Names, loads and segment of a pass, around its body. */
+static void set_pass(struct kw_au_emit *e, struct kw_fill *f, const char *body, const char *store,
+		     const char *values)
+{
+	const char *load = load_text(e);
+
+	kw_fill_set(f, "segment",
+		    kw_au_printf(
+			    e, "%s%s",
+			    segment_text(e, kw_au_printf(e, "%s%s%s%s", load, body, store, values)),
+			    values));
+	kw_fill_set(f, "load", load);
+	kw_fill_set(f, "body", body);
+}
+
 static void fill_stage(struct kw_au_emit *e, int pass, struct kw_fill *f)
 {
 	int names = e->name_count;
 	const char *body, *segment;
 
+	kw_fill_set(f, "earlier", e->earlier ? e->earlier : "");
 	roots_of_pass(e, pass);
 	/* Values of the segment get their names before the body prints them. */
 	kw_au_close_named(e);
 	segment = kw_au_outer(e, KW_AU_SEGMENT, -1);
+	e->in_body = true;
 	body = kw_au_section(e, pass);
 	if (*body)
 		body = kw_au_printf(e, "%s\n", body);
 	for (int i = 0; i < e->red_count; i++)
 		if (e->red[i].pass == pass)
-			body = kw_au_printf(e, "%s%s", body, accumulate(e, &e->red[i]));
-	kw_fill_set(f, "lanes", lanes_text(e, pass));
-	kw_fill_set(f, "segment",
-		    kw_au_printf(e, "%s%s", segment_text(e, kw_au_printf(e, "%s%s", body, segment)),
-				 segment));
+			body = kw_au_printf(e, "%s%s", body, kw_au_accumulate(e, &e->red[i]));
+	e->in_body = false;
+	kw_fill_set(f, "lanes", kw_au_lanes(e, pass));
+	set_pass(e, f, body, "", segment);
 	kw_fill_set(f, "prefetch", prefetch_text(e, pass));
-	kw_fill_set(f, "body", body);
 	kw_au_forget(e, pass);
 	e->name_count = names; /* the inner names are free again */
-	kw_fill_set(f, "fold", fold_text(e, pass));
-	if (e->split)
-		kw_fill_set(f, "combine", combine_text(e, pass));
+	kw_fill_set(f, "fold", kw_au_fold(e, pass));
+	if (e->split && e->lang->device)
+		e->earlier = kw_au_printf(e, "%s%s", e->earlier ? e->earlier : "",
+					  kw_au_combine(e, pass));
+	else if (e->split)
+		kw_fill_set(f, "combine", kw_au_combine(e, pass));
 }
 
 /* ---- outputs ---- */
@@ -518,8 +332,7 @@ const char *kw_au_store(struct kw_au_emit *e, const struct kw_au_tensor *t, cons
 	if (t->dtype == KW_BOOL)
 		return kw_au_printf(e, "%s = (%s) != 0;\n", to, value);
 	if (!kw_dtype_is_float(t->dtype))
-		return kw_au_printf(e, "%s = (%s)(%s);\n", to, kw_dtype_info(t->dtype)->ctype,
-				    value);
+		return kw_au_printf(e, "%s = (%s)(%s);\n", to, kw_au_storage(t->dtype), value);
 	return kw_au_printf(e, "KW_STORE(&%s, %s);\n", to, value);
 }
 
@@ -528,15 +341,30 @@ static bool in_strip(struct kw_au_emit *e, const struct kw_au_tensor *t)
 	return strcmp(kw_au_stride(e->g, t, e->g->col_atom), "1") == 0;
 }
 
+/* The strip of an output, which leaves as a whole. */
+static const char *output_strip(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	e->vector[t - e->g->tensors] = true;
+	return kw_au_printf(e, "%s%s %s_strip[%s];\n", e->lang->array, kw_au_storage(t->dtype),
+			    t->c_name, e->lang->strip);
+}
+
+static const char *output_store(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	return move(e, e->lang->store, t, kw_au_printf(e, "%s_strip", t->c_name));
+}
+
 static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
 {
 	const struct kw_expr *x = e->g->expr;
 	const char *body, *segment, *strip = "", *store = "";
 	int pass = e->g->stage_count;
 
+	kw_fill_set(f, "earlier", e->earlier ? e->earlier : "");
 	roots_of_pass(e, pass);
 	kw_au_close_named(e);
 	segment = kw_au_outer(e, KW_AU_SEGMENT, -1);
+	e->in_body = true;
 	body = kw_au_section(e, pass);
 	if (*body)
 		body = kw_au_printf(e, "%s\n", body);
@@ -552,16 +380,11 @@ static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
 		body = kw_au_printf(e, "%s%s", body, kw_au_store(e, t, to, value));
 		if (!in_strip(e, t))
 			continue;
-		strip = kw_au_printf(e, "%s%s %s_strip[STRIP];\n", strip,
-				     kw_dtype_info(t->dtype)->ctype, t->c_name);
-		store = kw_au_printf(e, "%sSTORE_STRIP(%s_%s + col, %s_strip, n);\n", store,
-				     t->c_name, t->mask & e->seg_mask ? "seg" : "row", t->c_name);
+		strip = kw_au_printf(e, "%s%s", strip, output_strip(e, t));
+		store = kw_au_printf(e, "%s%s", store, output_store(e, t));
 	}
-	kw_fill_set(f, "segment",
-		    kw_au_printf(e, "%s%s",
-				 segment_text(e, kw_au_printf(e, "%s%s%s", body, store, segment)),
-				 segment));
-	kw_fill_set(f, "body", body);
+	e->in_body = false;
+	set_pass(e, f, body, store, segment);
 	kw_fill_set(f, "strip", strip);
 	kw_fill_set(f, "prefetch", prefetch_text(e, pass));
 	kw_fill_set(f, "store", store);
@@ -577,7 +400,7 @@ static bool is_total_source(struct kw_au_emit *e, const struct kw_node *n)
 static const char *finish_text(struct kw_au_emit *e)
 {
 	const struct kw_expr *x = e->g->expr;
-	const char *s = "", *vec = "";
+	const char *s = "", *vec = "", *strips = "", *stores = "";
 
 	for (size_t i = 0; i < x->output_count; i++) {
 		const struct kw_au_tensor *t = output_tensor(e, i);
@@ -589,21 +412,29 @@ static const char *finish_text(struct kw_au_emit *e)
 		if (level == KW_AU_ROW)
 			s = kw_au_printf(e, "%s%s", s,
 					 kw_au_store(e, t, kw_au_element(e, t), value));
-		else if (level == KW_AU_VECTOR)
+		else if (level == KW_AU_VECTOR && e->lang->device && in_strip(e, t)) {
+			strips = kw_au_printf(e, "%s%s", strips, output_strip(e, t));
+			stores = kw_au_printf(e, "%s%s", stores, output_store(e, t));
+			vec = kw_au_printf(e, "%s\t%s", vec,
+					   kw_au_store(e, t,
+						       kw_au_printf(e, "%s_strip[i]", t->c_name),
+						       value));
+		} else if (level == KW_AU_VECTOR)
 			vec = kw_au_printf(e, "%s\t%s", vec,
 					   kw_au_store(e, t, kw_au_element(e, t), value));
 		else if (level == KW_AU_SEGMENT)
 			e->why = "an output with one value a segment";
 	}
 	if (*vec)
-		s = kw_au_printf(e, "%sfor (int i = 0; i < n; i++) {\n%s}\n", s, vec);
+		s = kw_au_printf(e, "%s%s%s%s%s}\n%s", s, strips, *strips ? "\n" : "",
+				 kw_au_for_each(e, e->lang->count, " {"), vec, stores);
 	for (size_t i = 0; i < x->node_count; i++) {
 		const struct kw_node *n = x->nodes[i];
 
 		if (!is_total_source(e, n))
 			continue;
 		if (kw_au_level(e, n->args[0]) != KW_AU_ROW || e->g->form == KW_AU_COLUMNS ||
-		    kind_of(n) < 0)
+		    kw_au_red_kind(n) < 0)
 			e->why = "a reduction over all rows of something that is not one value a "
 				 "row";
 		e->var[n->id] = e->total_name[n->id] =
@@ -614,27 +445,31 @@ static const char *finish_text(struct kw_au_emit *e)
 	return s;
 }
 
-/* After all rows: one sequential, exact pass over one value a row. */
+/* After all rows: one exact pass over one value a row; a GPU's team shares it. */
 static const char *total_text(struct kw_au_emit *e)
 {
 	const struct kw_expr *x = e->g->expr;
-	const char *s = "";
+	const char *s = "", *stores = "";
+	bool device = e->lang->device;
 
 	for (size_t i = 0; i < x->node_count; i++) {
 		const struct kw_node *n = x->nodes[i];
 		struct kw_au_red r = { .node = n,
 				       .dtype = kw_dtype_is_float(n->dtype) ? KW_F64 : KW_I64 };
 		const char *name = e->var[n->id];
-		int kind = kind_of(n);
+		int kind = kw_au_red_kind(n);
 
 		if (!is_total_source(e, n) || kind < 0)
 			continue;
 		memcpy(&r.kind, &kind, sizeof(kind));
 		s = kw_au_printf(
-			e, "%s\n%s %s = %s;\n\nfor (int64_t row = 0; row < rows; row++)\n\t%s\n", s,
-			kw_au_ctype(r.dtype), name, init_value(&r),
-			take_in(e, &r, name, kw_au_printf(e, "%s_rows[row]", name)));
-		if (is_mean(&r))
+			e, "%s\n%s %s = %s;\n\nfor (int64_t row = %s; row < rows; row%s)\n\t%s\n",
+			s, kw_au_ctype(r.dtype), name, kw_au_red_init(&r), device ? "lane" : "0",
+			device ? " += LANES" : "++",
+			kw_au_take_in(e, &r, name, kw_au_printf(e, "%s_rows[row]", name)));
+		if (device)
+			s = kw_au_printf(e, "%s%s = %s;\n", s, name, kw_au_team(e, &r, name));
+		if (kw_au_is_mean(n))
 			s = kw_au_printf(e, "%s%s /= (double)rows;\n", s, name);
 		e->var[n->id] = kw_dtype_is_float(n->dtype) && n->dtype != KW_F64
 					? kw_au_printf(e, "(float)%s", name)
@@ -642,12 +477,12 @@ static const char *total_text(struct kw_au_emit *e)
 	}
 	for (size_t i = 0; i < x->output_count; i++)
 		if (kw_au_level(e, x->outputs[i]) == KW_AU_TOTAL)
-			s = kw_au_printf(
-				e, "%s%s", s,
+			stores = kw_au_printf(
+				e, "%s%s%s", stores, device ? "if (lane == 0)\n\t" : "",
 				kw_au_store(e, output_tensor(e, i),
 					    kw_au_printf(e, "%s[0]", output_tensor(e, i)->c_name),
 					    kw_au_expression(e, x->outputs[i])));
-	return s;
+	return kw_au_printf(e, "%s%s", s, stores);
 }
 
 /* Rows hold what all later text needs: pointers and decoded indices. */
@@ -678,53 +513,103 @@ static void mark_named(struct kw_au_emit *e)
 	kw_au_close_named(e);
 }
 
-static const char *all_text(struct kw_au_emit *e, const struct kw_fill *stages, int count,
-			    const struct kw_fill *write, const char *finish)
+static const char *all_text(struct kw_au_emit *e, const char *finish)
 {
 	const char *s = finish;
 
-	for (int i = 0; i < count; i++)
-		for (int k = 0; k < stages[i].slot_count; k++)
-			s = kw_au_printf(e, "%s%s", s, stages[i].slot[k].text);
-	for (int k = 0; k < write->slot_count; k++)
-		s = kw_au_printf(e, "%s%s", s, write->slot[k].text);
+	for (int i = 0; i < e->g->stage_count; i++)
+		for (int k = 0; k < e->stages[i].slot_count; k++)
+			s = kw_au_printf(e, "%s%s", s, e->stages[i].slot[k].text);
+	for (int k = 0; e->write && k < e->write->slot_count; k++)
+		s = kw_au_printf(e, "%s%s", s, e->write->slot[k].text);
 	return s;
+}
+
+/* Where passes are kernels of their own, each has its own rows. */
+static void set_row(struct kw_au_emit *e, struct kw_fill *f, const char *row)
+{
+	kw_fill_set(f, "row", row);
+	for (int i = 0; i < e->g->stage_count && e->split && e->lang->device; i++)
+		kw_fill_set(&e->stages[i], "row", row);
+	if (e->split && e->lang->device && e->write)
+		kw_fill_set(e->write, "row", row);
+	if (e->split && e->lang->device && e->finish)
+		kw_fill_set(e->finish, "row", row);
+}
+
+static void set_finish(struct kw_au_emit *e, struct kw_fill *f, const char *finish,
+		       const char *total)
+{
+	if (!e->lang->device) {
+		kw_fill_set(f, "finish", finish);
+		kw_fill_set(f, "total", total);
+		return;
+	}
+	if (e->total)
+		kw_fill_set(e->total, "body", total);
+	if (e->finish) {
+		kw_fill_set(e->finish, "earlier", e->earlier ? e->earlier : "");
+		kw_fill_set(e->finish, "body", finish);
+	}
+}
+
+static void set_lists(struct kw_au_emit *e, struct kw_fill *f)
+{
+	kw_fill_list(f, "stage", e->stages, (size_t)e->g->stage_count);
+	if (e->g->form == KW_AU_POINTWISE)
+		for (int k = 0; e->write && k < e->write->slot_count; k++)
+			kw_fill_set(f, e->write->slot[k].name, e->write->slot[k].text);
+	else
+		kw_fill_list(f, "write", e->write, e->write != NULL);
+	kw_fill_list(f, "finish", e->finish, e->finish != NULL);
+	kw_fill_list(f, "total", e->total, e->total != NULL);
+}
+
+static bool alloc_lists(struct kw_au_emit *e)
+{
+	struct kw_fill *list =
+		kw_arena_calloc(e->g->arena, (size_t)e->g->stage_count + 3, sizeof(*list));
+
+	if (!list)
+		return false;
+	e->stages = list + 3;
+	e->write = has_element_output(e) ? list : NULL;
+	e->finish = list + 1;
+	e->total = e->g->has_total ? list + 2 : NULL;
+	return true;
 }
 
 enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f)
 {
-	int stages = e->g->stage_count;
-	struct kw_fill *stage = kw_arena_calloc(e->g->arena, stages + 1, sizeof(*stage));
-	struct kw_fill *write = kw_arena_calloc(e->g->arena, 1, sizeof(*write));
 	const char *row, *finish, *total;
 
-	if (!stage || !write)
+	if (!alloc_lists(e))
 		return kw_fail(e->err, KW_ERR_NOMEM, "", "no memory to write the kernel");
-	if (!list_reds(e)) {
+	if (!kw_au_list_reds(e)) {
 		e->why = e->why ? e->why : "too many reductions";
 		return KW_NO;
 	}
-	choose_cached(e);
+	choose_resident(e);
 	mark_named(e);
 	row = row_text(e);
-	for (int pass = 0; pass < stages && !e->failed; pass++)
-		fill_stage(e, pass, &stage[pass]);
-	if (has_element_output(e))
-		fill_write(e, write);
+	for (int pass = 0; pass < e->g->stage_count && !e->failed; pass++)
+		fill_stage(e, pass, &e->stages[pass]);
+	if (e->write)
+		fill_write(e, e->write);
 	finish = finish_text(e);
+	e->finish = *finish ? e->finish : NULL;
 	total = total_text(e);
-	row = with_row_indices(e, row, all_text(e, stage, stages, write, finish));
-	e->text = kw_au_printf(e, "%s%s%s", row, all_text(e, stage, stages, write, finish), total);
-	kw_fill_set(f, "thread", thread_text(e));
-	kw_fill_set(f, "row", row);
-	kw_fill_list(f, "stage", stage, (size_t)stages);
-	kw_fill_set(f, "finish", finish);
-	kw_fill_set(f, "total", total);
-	if (e->g->form == KW_AU_POINTWISE)
-		for (int k = 0; k < write->slot_count; k++)
-			kw_fill_set(f, write->slot[k].name, write->slot[k].text);
-	else
-		kw_fill_list(f, "write", write, has_element_output(e));
+	row = with_row_indices(e, row, all_text(e, finish));
+	e->text = kw_au_printf(e, "%s%s%s", row, all_text(e, finish), total);
+	if (!e->lang->device)
+		kw_fill_set(f, "thread", thread_text(e));
+	if (e->keeps) {
+		kw_fill_set(f, "keep", keep_text(e));
+		kw_fill_set(f, "fetch", fetch_text(e));
+	}
+	set_row(e, f, row);
+	set_finish(e, f, finish, total);
+	set_lists(e, f);
 	if (e->failed || e->why) {
 		e->why = e->why ? e->why : "its text grew too long";
 		return KW_NO;

@@ -57,7 +57,7 @@ static enum kw_status space(struct product *p, const struct kw_au_part *part,
 		return no(p, "an operand is not elementwise over its matrix");
 	if (g->atom_count > 3)
 		return no(p, "batch axes that do not merge into one");
-	st = kw_au_emit_init(*out, g, false, (struct kw_str){ pattern->text, pattern->len }, err);
+	st = kw_au_emit_init(*out, g, pattern, err);
 	(*out)->flat = true;
 	return st;
 }
@@ -211,7 +211,7 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 	kw_au_arg(e, &args, "cores:i32", "int32_t cores");
 	kw_fill_set(f, "plan",
 		    kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
-	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "void %s(%s)", kernel, args.c)));
+	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "%s%s(%s)", e->lang->kernel, kernel, args.c)));
 	kw_fill_set(f, "types", kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(d)));
 }
 

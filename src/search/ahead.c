@@ -15,7 +15,6 @@ struct batch {
 	const struct kw_task *task;
 	const struct kw_hardware *hw;
 	bool large;
-	int perf_case;
 	const char *compiler;
 	_Atomic size_t next;
 };
@@ -39,7 +38,7 @@ static void build_one(const struct batch *b, const struct kw_candidate *c)
 	struct kw_build_result r;
 	struct kw_bound_plan bound;
 	struct kw_arena scratch;
-	int at = b->perf_case >= 0 ? b->perf_case : kw_space_case(c, b->task, b->hw, b->large, 0);
+	int at = kw_space_case(c, b->task, b->hw, b->large);
 
 	kw_arena_init(&scratch, SCRATCH_BYTES);
 	if (backend && at >= 0 &&
@@ -59,11 +58,10 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t, int perf_case,
+void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t,
 		    const struct kw_hardware *hw, bool large, const char *compiler)
 {
-	struct batch b = { .list = list, .count = count, .task = t, .hw = hw, .large = large,
-			   .perf_case = perf_case, .compiler = compiler };
+	struct batch b = { .list = list, .count = count, .task = t, .hw = hw, .large = large, .compiler = compiler };
 	pthread_t id[THREADS_MAX];
 	int started = 0, threads = threads_of(hw);
 

@@ -37,6 +37,17 @@ static void slots(void)
 	is_str(fill("//< for nothing\n(\n//>\nend\n", &f, &err), "end\n", "or not at all");
 }
 
+static void examples(void)
+{
+	const char *text = "a\n//< plan\nb\n//< body\nc\n//>\nd\n//>\n//< empty\n//>\n//< open\ne\n";
+	struct kw_str s = kw_fill_example(text, strlen(text), "plan");
+
+	ok(kw_str_eqz(s, "b\n//< body\nc\n//>\nd\n"), "the example of a slot, with what is in it");
+	is_int(kw_fill_example(text, strlen(text), "empty").len, 0, "one without lines");
+	is_int(kw_fill_example(text, strlen(text), "other").len, 0, "a slot that is not there");
+	is_int(kw_fill_example(text, strlen(text), "open").len, 0, "a slot that does not end");
+}
+
 static void mistakes(void)
 {
 	struct kw_fill f = { 0 };
@@ -58,6 +69,7 @@ static void mistakes(void)
 int main(void)
 {
 	slots();
+	examples();
 	mistakes();
 	return done();
 }

@@ -213,7 +213,7 @@ static void no_backend(void)
 	struct setting s;
 
 	if (propose(&s, "softmax"))
-		ok(kw_author_propose(&s.task, s.expr, "cuda", &s.arena, &s.p, &s.count, &s.reasons,
+		ok(kw_author_propose(&s.task, s.expr, "fortran", &s.arena, &s.p, &s.count, &s.reasons,
 				     &s.reason_count, &s.err) == KW_OK &&
 			   !s.count && s.reason_count == 1,
 		   "no patterns for a backend: a reason");

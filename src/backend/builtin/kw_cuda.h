@@ -22,6 +22,13 @@ typedef uint64_t uintptr_t;
 #include <stdint.h>
 #endif
 
+#ifndef INT32_MAX
+#define INT32_MAX 2147483647
+#define INT32_MIN (-INT32_MAX - 1)
+#define INT64_MAX 9223372036854775807LL
+#define INT64_MIN (-INT64_MAX - 1)
+#endif
+
 #include <cuda_fp16.h>
 /* The backend says which of these a candidate names; each takes as long to read as a small kernel takes to compile. */
 #if defined(KW_USES_BF16) || defined(KW_USES_F8)
@@ -140,6 +147,12 @@ KW_FN float kw_sigmoidf(float x)
 
 	return x < 0.0f ? e * r : r;
 }
+KW_FN double kw_sigmoid(double x)
+{
+	double e = exp(-fabs(x)), r = 1.0 / (1.0 + e);
+
+	return x < 0.0 ? e * r : r;
+}
 KW_FN float kw_siluf(float x) { return x * kw_sigmoidf(x); }
 /* gelu, exact form and tanh form (torch: approximate="none" and "tanh"). */
 KW_FN float kw_geluf(float x) { return 0.5f * x * (1.0f + erff(x * 0.707106781f)); }
@@ -149,6 +162,85 @@ KW_FN float kw_gelu_tanhf(float x)
 }
 /* log(1 + e^x) */
 KW_FN float kw_softplusf(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+
+/* ---- N neighbouring elements as one access of up to 16 bytes (or several of 16) ---- */
+
+template <int BYTES> struct kw_piece_ {
+	typedef uint4 type;
+};
+template <> struct kw_piece_<8> {
+	typedef uint2 type;
+};
+template <> struct kw_piece_<4> {
+	typedef unsigned int type;
+};
+template <> struct kw_piece_<2> {
+	typedef unsigned short type;
+};
+template <> struct kw_piece_<1> {
+	typedef unsigned char type;
+};
+/* The address must be a multiple of the access, and so must the array's (alignas(16)). */
+template <typename T, int N> KW_FN void kw_load_vec(T (&to)[N], const T *from)
+{
+	typedef typename kw_piece_<sizeof(to)>::type piece;
+
+#pragma unroll
+	for (int i = 0; i < (int)(sizeof(to) / sizeof(piece)); i++)
+		((piece *)to)[i] = ((const piece *)from)[i];
+}
+template <typename T, int N> KW_FN void kw_store_vec(T *to, const T (&from)[N])
+{
+	typedef typename kw_piece_<sizeof(from)>::type piece;
+
+#pragma unroll
+	for (int i = 0; i < (int)(sizeof(from) / sizeof(piece)); i++)
+		((piece *)to)[i] = ((const piece *)from)[i];
+}
+/* The same for what is read or written once: it is the first to leave the caches. */
+template <typename T, int N> KW_FN void kw_load_vec_once(T (&to)[N], const T *from)
+{
+	typedef typename kw_piece_<sizeof(to)>::type piece;
+
+#pragma unroll
+	for (int i = 0; i < (int)(sizeof(to) / sizeof(piece)); i++)
+		((piece *)to)[i] = __ldcs((const piece *)from + i);
+}
+template <typename T, int N> KW_FN void kw_store_vec_once(T *to, const T (&from)[N])
+{
+	typedef typename kw_piece_<sizeof(from)>::type piece;
+
+#pragma unroll
+	for (int i = 0; i < (int)(sizeof(from) / sizeof(piece)); i++)
+		__stcs((piece *)to + i, ((const piece *)from)[i]);
+}
+
+/* ---- what a team of threads joins: team<kw_op_sum>(v) in the patterns ---- */
+
+KW_FN int32_t kw_max(int32_t a, int32_t b) { return a > b ? a : b; }
+KW_FN int32_t kw_min(int32_t a, int32_t b) { return a < b ? a : b; }
+KW_FN int64_t kw_max(int64_t a, int64_t b) { return a > b ? a : b; }
+KW_FN int64_t kw_min(int64_t a, int64_t b) { return a < b ? a : b; }
+KW_FN float kw_max(float a, float b) { return kw_maxf(a, b); }
+KW_FN float kw_min(float a, float b) { return kw_minf(a, b); }
+struct kw_op_sum {
+	template <typename T> KW_FN T join(T a, T b) { return a + b; }
+};
+struct kw_op_prod {
+	template <typename T> KW_FN T join(T a, T b) { return a * b; }
+};
+struct kw_op_max {
+	template <typename T> KW_FN T join(T a, T b) { return kw_max(a, b); }
+};
+struct kw_op_min {
+	template <typename T> KW_FN T join(T a, T b) { return kw_min(a, b); }
+};
+struct kw_op_any {
+	template <typename T> KW_FN T join(T a, T b) { return a | b; }
+};
+struct kw_op_all {
+	template <typename T> KW_FN T join(T a, T b) { return a & b; }
+};
 
 /* ---- a warp: every lane gets the result; all 32 must call ---- */
 

@@ -1,0 +1,74 @@
+#include "author/lang.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const cuda_names[][2] = {
+	{ "kw_expf", "expf" },	   { "kw_exp2f", "exp2f" },
+	{ "kw_expm1f", "expm1f" }, { "kw_logf", "logf" },
+	{ "kw_log2f", "log2f" },   { "kw_log10f", "log10f" },
+	{ "kw_log1pf", "log1pf" }, { "kw_tanhf", "tanhf" },
+	{ "kw_erff", "erff" },	   { "kw_sinf", "sinf" },
+	{ "kw_cosf", "cosf" },	   { "kw_powf", "powf" },
+	{ "kw_rsqrtf", "rsqrtf" }, { "kw_exp", "exp" },
+	{ "kw_log", "log" },	   { "kw_tanh", "tanh" },
+	{ "kw_erf", "erf" },	   { "kw_sin", "sin" },
+	{ "kw_cos", "cos" },	   { "kw_pow", "pow" },
+	{ "kw_rsqrt", "rsqrt" },   { NULL, NULL },
+};
+/* ex2.approx of x log2(e): an error of 2 + |1.2 x| units of f32 (CUDA C++ Programming Guide, 17.2),
+ * where one unit of f16 is 8192 of them, and of bf16 65536. */
+static const char *const cuda_rough[][2] = {
+	{ "kw_expf", "__expf" },
+	{ NULL, NULL },
+};
+
+static const struct kw_au_lang languages[] = {
+	{ .backend = "c",
+	  .kernel = "void ",
+	  .address = "",
+	  .restricted = "restrict",
+	  .strip = "STRIP",
+	  .count = "n",
+	  .array = "",
+	  .unroll = "",
+	  .store = "STORE_STRIP($to, $from, n);" },
+	{ .backend = "cuda",
+	  .device = true,
+	  .kernel = "extern \"C\" __global__ void __launch_bounds__(THREADS) ",
+	  .address = "",
+	  .restricted = "__restrict__",
+	  .strip = "VEC",
+	  .count = "VEC",
+	  .array = "alignas(16) ",
+	  .unroll = "#pragma unroll\n",
+	  .load = "LOAD_VEC($to, $from);",
+	  .fetch = "LOAD_ROW($to, $from);",
+	  .store = "STORE_VEC($to, $from);",
+	  .team = "team<kw_op_$op>($value)",
+	  .names = cuda_names,
+	  .rough = cuda_rough,
+	  .rough_lines = "//@ flags -prec-div=false\n" },
+};
+
+const struct kw_au_lang *kw_au_lang_find(const char *backend)
+{
+	for (size_t i = 0; i < sizeof(languages) / sizeof(*languages); i++)
+		if (strcmp(languages[i].backend, backend) == 0)
+			return &languages[i];
+	return NULL;
+}
+
+const char *kw_au_ctype(enum kw_dtype d)
+{
+	if (d == KW_F64)
+		return "double";
+	if (kw_dtype_is_float(d))
+		return "float";
+	return d == KW_I64 ? "int64_t" : "int32_t";
+}
+
+const char *kw_au_storage(enum kw_dtype d)
+{
+	return kw_dtype_info(d)->ctype;
+}
