@@ -10,11 +10,13 @@
 #include "base/proc.h"
 #include "device/sandbox.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { DEFAULT_TIMEOUT_MS = 30000, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
@@ -213,6 +215,18 @@ static void explain_end(struct build *b, const struct kw_proc_result *r, int tim
 	}
 }
 
+/* A full disk is the machine's fault and no verdict about the candidate. A compiler's words alone are not believed, since a
+ * candidate can make it say anything (#error): the disk must be nearly full too. */
+static bool disk_is_full(const struct build *b, const struct kw_proc_result *r)
+{
+	enum { NEARLY_FULL_BYTES = 64 << 20 };
+	bool said = (r->err.ptr && (strstr(r->err.ptr, strerror(ENOSPC)) || strstr(r->err.ptr, "Bus error"))) ||
+		    (r->out.ptr && strstr(r->out.ptr, strerror(ENOSPC))) || r->signal == SIGBUS;
+	struct statvfs fs;
+
+	return said && statvfs(b->dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize < NEARLY_FULL_BYTES;
+}
+
 /* One run; link: objects to the shared object (or source straight to it). */
 static enum kw_status compile(struct build *b, bool compiles, bool links, struct kw_error *err)
 {
@@ -247,6 +261,10 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 	s = run_compiler(b, argv, &r, err);
 	if (s != KW_OK)
 		return s;
+	if (r.exit_code != 0 && disk_is_full(b, &r)) {
+		kw_proc_result_release(&r);
+		return kw_fail(err, KW_ERR_IO, b->dir, "the disk is full; the compiler cannot write there (TMPDIR names another place)");
+	}
 	kw_diagnostics_parse(&b->diags, r.out.ptr, r.out.len, b->c->source);
 	kw_diagnostics_parse(&b->diags, r.err.ptr, r.err.len, b->c->source);
 	if (r.exit_code != 0)

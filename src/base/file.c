@@ -12,11 +12,13 @@
 
 #include "base/alloc.h"
 
+/* Of reading: a file that we may not read, or whose name cannot be one, is a bad input; a disk that fails is not. */
 static enum kw_status fail_errno(struct kw_error *err, const char *path, const char *what)
 {
-	enum kw_status s = errno == ENOENT || errno == ENOTDIR ? KW_ERR_NOT_FOUND
-			   : errno == ENOMEM                   ? KW_ERR_NOMEM
-							       : KW_ERR_IO;
+	enum kw_status s = errno == ENOENT || errno == ENOTDIR			      ? KW_ERR_NOT_FOUND
+			   : errno == ENOMEM					      ? KW_ERR_NOMEM
+			   : errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG ? KW_ERR_INPUT
+											: KW_ERR_IO;
 
 	return kw_fail(err, s, path, "%s: %s", what, strerror(errno));
 }

@@ -119,7 +119,7 @@ static void mark_others_cloexec(void)
 
 static void default_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT, SIGCHLD };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGQUIT, SIGCHLD, SIGXFSZ };
 	sigset_t none;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

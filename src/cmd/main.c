@@ -120,6 +120,7 @@ int main(int argc, char **argv)
 	if (argc >= 2 && strcmp(argv[1], "__player") == 0)
 		kw_player_main(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that grows over a limit is an error of writing */
 	kw_interrupt_install();
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 			  strcmp(argv[1], "help") == 0)) {

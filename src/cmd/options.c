@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { WORDS_MAX = 64 };
+enum { WORDS_MAX = 64, THREADS_MAX = 1024 };
 
 static const struct kw_option common[] = {
 	{ "json", KW_OPT_FLAG, offsetof(struct kw_cmd, json), NULL, "one JSON object on standard output" },
@@ -26,7 +26,7 @@ static const struct kw_option judging[] = {
 	  "kernel language; else by the file's ending, or c" },
 	{ "input", KW_OPT_TEXTS, offsetof(struct kw_cmd, judging.inputs), "SPEC",
 	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
-	{ "threads", KW_OPT_COUNT, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
+	{ "threads", KW_OPT_THREADS, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
 	{ "seed", KW_OPT_SEED, offsetof(struct kw_cmd, judging.seed), "N", "of the inputs; else drawn after each build" },
 	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
 };
@@ -173,6 +173,11 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 	case KW_OPT_COUNT:
 		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > INT32_MAX)
 			return bad_value(o, text, "a whole number from 0", err);
+		*(int *)target = (int)v;
+		break;
+	case KW_OPT_THREADS:
+		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > THREADS_MAX)
+			return bad_value(o, text, "a whole number from 0 to 1024", err);
 		*(int *)target = (int)v;
 		break;
 	case KW_OPT_SEED:

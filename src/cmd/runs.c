@@ -301,7 +301,7 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "resume: a new budget for all of the run" },
 		{ "task", KW_OPT_TEXT, offsetof(struct own, task), "TASK", "verify: the record's task, if not in the store" },
 		{ "file", KW_OPT_TEXT, offsetof(struct own, file), "FILE", "verify: the record's candidate, likewise" },
-		{ "threads", KW_OPT_COUNT, offsetof(struct own, threads), "N", "resume, verify: of candidates" },
+		{ "threads", KW_OPT_THREADS, offsetof(struct own, threads), "N", "resume, verify: of candidates" },
 	};
 	static const struct kw_syntax syntax = {
 		"runs", "list | show N | resume N | diff A B | rm N | verify [FILE | VERDICT]", 1, 3,

@@ -1,7 +1,7 @@
 /* audit.c - `task check`: labels for tasks that a wrong kernel could pass, or that say less than they seem to.
  *
  * By evaluation on a small case, with several fillings of the inputs: constant_output, zero_output, nan_output,
- * ignores_input, nondeterministic; on the largest case of moderate size: zeros_pass, small_output. From the graph:
+ * infinite_output, ignores_input, nondeterministic; on the largest case of moderate size: zeros_pass, small_output. From the graph:
  * redundant_operation. Nothing is refused. */
 #include "expr/internal.h"
 
@@ -264,16 +264,20 @@ static bool same_values(const double *x, const double *y, int64_t n)
 
 static void check_values(struct audit *t, const char *name, const double *x, const double *other, int64_t n)
 {
-	int64_t nan = 0, zero = 0, first = 0;
+	int64_t nan = 0, infinite = 0, zero = 0, first = 0;
 
 	for (int64_t i = 0; i < n; i++) {
 		nan += x[i] != x[i];
+		infinite += isinf(x[i]) != 0;
 		zero += x[i] == 0;
 		first += x[i] == x[0];
 	}
 	if (nan)
 		audit_label(t, "nan_output: %lld of %lld values of '%s' are NaN with the declared inputs", (long long)nan,
 			    (long long)n, name);
+	if (infinite)
+		audit_label(t, "infinite_output: %lld of %lld values of '%s' are infinite with the declared inputs",
+			    (long long)infinite, (long long)n, name);
 	if (zero == n)
 		audit_label(t, "zero_output: '%s' is 0 everywhere", name);
 	else if (other && same_values(x, other, n) && (first == n || n == 1))

@@ -153,10 +153,21 @@ static void compiler_box(struct exam *x)
 	     kw_landlock_abi() ? "ABI %d" : "this kernel has none (ABI %d)", kw_landlock_abi());
 }
 
+/* By doing it: permissions alone do not say it for root, nor on a read-only or full disk. */
+static bool can_write(const char *folder)
+{
+	char name[4096 + 32];
+
+	if (snprintf(name, sizeof(name), "%s/.kwright-XXXXXX", folder) >= (int)sizeof(name) || !mkdtemp(name))
+		return false;
+	return rmdir(name) == 0;
+}
+
 static void place(struct exam *x, const char *name, const char *path)
 {
 	const char *at = path;
 	char parent[4096];
+	bool writable;
 
 	if (!path) {
 		fact(x, "files", name, KW_HEALTH_MISSING, "neither its XDG variable nor HOME is set");
@@ -172,8 +183,9 @@ static void place(struct exam *x, const char *name, const char *path)
 	}
 	if (!kw_path_exists(at))
 		at = ".";
-	fact(x, "files", name, access(at, W_OK) == 0 ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s%s", path,
-	     access(at, W_OK) != 0 ? " cannot be written" : kw_path_exists(path) ? "" : " (not made yet)");
+	writable = can_write(at);
+	fact(x, "files", name, writable ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s%s", path,
+	     !writable ? " cannot be written" : kw_path_exists(path) ? "" : " (not made yet)");
 }
 
 static void files(struct exam *x)

@@ -152,8 +152,8 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 			so.strategy = o->strategy;
 		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
 	}
-	if (status == KW_OK && t.task.perf_count == 0)
-		status = kw_fail(err, KW_ERR_INPUT, t.task.file, "the task has no perf case to be fast on");
+	if (status == KW_OK)
+		status = kw_op_check_perf(&t, err);
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK)

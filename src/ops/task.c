@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "ops/ops.h"
+#include "ops/internal.h"
 
 enum { EXPR_MAX_BYTES = 64 << 20 };
 
@@ -27,15 +27,19 @@ static enum kw_status finish(struct kw_op_task *t, bool complete, struct kw_erro
 enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size_t input_count,
 			       struct kw_op_task *out, struct kw_error *err)
 {
+	size_t len = strlen(word);
 	enum kw_status status;
 
 	memset(out, 0, sizeof(*out));
+	if (input_count && len > 5 && strcmp(word + len - 5, ".yaml") == 0)
+		return kw_fail(err, KW_ERR_USAGE, "", "--input is for a TASK that is an expression; '%.200s' is a file with "
+			       "its own inputs", word);
 	if (input_count)
 		status = kw_task_parse_line(&out->task, word, inputs, input_count, err);
 	else
 		status = kw_task_load(&out->task, word, err);
 	/* An expression without its inputs is the likely slip. */
-	if (status == KW_ERR_NOT_FOUND && strchr(word, '('))
+	if (status == KW_ERR_NOT_FOUND && strpbrk(word, "(=+*@"))
 		status = kw_fail(err, KW_ERR_USAGE, "",
 				 "'%.200s' looks like an expression; name its inputs, as in "
 				 "--input 'x:f32[128,4096]'", word);
@@ -134,5 +138,25 @@ enum kw_status kw_op_task_cases(const struct kw_op_task *t, struct kw_arena *a,
 		r->intensity = bytes > 0 ? r->cost.flops / bytes : 0;
 	}
 	*out = rows;
+	return status;
+}
+
+enum kw_status kw_op_check_perf(const struct kw_op_task *t, struct kw_error *err)
+{
+	struct kw_op_case *cases = NULL;
+	struct kw_arena a;
+	double bytes = 0;
+	enum kw_status status;
+
+	if (t->task.perf_count == 0)
+		return kw_fail(err, KW_ERR_INPUT, t->task.file, "the task has no perf case to be fast on");
+	kw_arena_init(&a, EXPR_MAX_BYTES);
+	status = kw_op_task_cases(t, &a, &cases, err);
+	for (size_t i = 0; status == KW_OK && i < t->task.perf_count; i++)
+		bytes += cases[i].cost.bytes_read + cases[i].cost.bytes_written;
+	kw_arena_release(&a);
+	if (status == KW_OK && bytes <= 0)
+		status = kw_fail(err, KW_ERR_INPUT, t->task.file, "no perf case has any elements to be fast on (%s)",
+				 t->task.cases[0].label);
 	return status;
 }

@@ -116,6 +116,8 @@ enum kw_status kw_op_tune(const struct kw_op_env *env, const struct kw_op_search
 	init_job(&j, o);
 	status = kw_op_task_load(o->task, o->inputs, o->input_count, &j.task, err);
 	if (status == KW_OK)
+		status = kw_op_check_perf(&j.task, err);
+	if (status == KW_OK)
 		status = kw_candidate_load(&j.c, o->file, o->backend, &j.task.task, &j.arena, err);
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &j.store, err);

@@ -104,6 +104,11 @@ static void reasons(const struct kw_report *r, struct kw_buf *out)
 		kw_buf_printf(out, "  %s\n", json_string_value(reason));
 }
 
+static bool all_not_applicable(const struct kw_report *r)
+{
+	return r->count_count == 1 && strcmp(r->counts[0].cls, kw_verdict_name(KW_V_NOT_APPLICABLE)) == 0;
+}
+
 /* Why there is no best, in a sentence; what was refused, and by what. */
 static void nothing(const struct kw_report *r, struct kw_buf *out)
 {
@@ -112,7 +117,7 @@ static void nothing(const struct kw_report *r, struct kw_buf *out)
 	else if (r->run.state == KW_RUN_BUDGET)
 		kw_buf_addz(out, "best: none; the budget was spent before any kernel was proven right\n");
 	else
-		kw_buf_addz(out, "best: none was right\n");
+		kw_buf_addz(out, all_not_applicable(r) ? "best: none could be judged\n" : "best: none was right\n");
 	reasons(r, out);
 }
 

@@ -15,6 +15,7 @@ struct batch {
 	const struct kw_task *task;
 	const struct kw_hardware *hw;
 	bool large;
+	int perf_case;
 	const char *compiler;
 	_Atomic size_t next;
 };
@@ -38,7 +39,7 @@ static void build_one(const struct batch *b, const struct kw_candidate *c)
 	struct kw_build_result r;
 	struct kw_bound_plan bound;
 	struct kw_arena scratch;
-	int at = kw_space_case(c, b->task, b->hw, b->large);
+	int at = b->perf_case >= 0 ? b->perf_case : kw_space_case(c, b->task, b->hw, b->large, 0);
 
 	kw_arena_init(&scratch, SCRATCH_BYTES);
 	if (backend && at >= 0 &&
@@ -58,10 +59,11 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t,
+void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t, int perf_case,
 		    const struct kw_hardware *hw, bool large, const char *compiler)
 {
-	struct batch b = { .list = list, .count = count, .task = t, .hw = hw, .large = large, .compiler = compiler };
+	struct batch b = { .list = list, .count = count, .task = t, .hw = hw, .large = large,
+			   .perf_case = perf_case, .compiler = compiler };
 	pthread_t id[THREADS_MAX];
 	int started = 0, threads = threads_of(hw);
 

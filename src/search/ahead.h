@@ -11,9 +11,9 @@
 
 /* How many candidates are built before the first of them is judged: few, as a rung may end early. */
 size_t kw_ahead_batch(const struct kw_hardware *hw);
-/* Builds each candidate at its tune point for the perf case that it is screened on (kw_space_case), as the judge will.
- * Failures are the judge's to find. An interrupt ends it early. compiler: of kw_judge_opts. */
-void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t,
+/* Builds each candidate at its tune point for a perf case (-1: the first that it applies to), as the judge will.
+ * Failures are the judge's to find. An interrupt ends it early. large, compiler: of kw_judge_opts. */
+void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t, int perf_case,
 		    const struct kw_hardware *hw, bool large, const char *compiler);
 
 #endif

@@ -343,6 +343,22 @@ static enum kw_status close_run(struct kw_search *s, enum kw_status status, cons
 	return ended != KW_OK ? ended : status;
 }
 
+static enum kw_status no_strategy(const char *name, struct kw_error *err)
+{
+	size_t count;
+	const struct kw_strategy *const *all = kw_strategy_all(&count);
+	struct kw_buf names;
+	enum kw_status status;
+
+	kw_buf_init(&names, 4096);
+	for (size_t i = 0; i < count; i++)
+		kw_buf_printf(&names, "%s%s", i ? ", " : "", all[i]->name);
+	status = kw_fail(err, KW_ERR_USAGE, "", "no strategy '%.60s'; there %s %s", name, count == 1 ? "is" : "are",
+			 names.ptr ? names.ptr : "none");
+	kw_buf_release(&names);
+	return status;
+}
+
 enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
 				  const struct kw_search_opts *o, struct kw_store *store, struct kw_store *memory,
 				  struct kw_search_result *out, struct kw_error *err)
@@ -355,7 +371,7 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 	kw_arena_init(&out->arena, 512u << 20);
 	kw_verdict_init(&out->verdict);
 	if (!strategy)
-		return kw_fail(err, KW_ERR_USAGE, "", "no strategy is called %s", o->strategy);
+		return no_strategy(o->strategy, err);
 	status = init_search(&s, ports, &out->arena, err);
 	if (status != KW_OK)
 		return status;

@@ -19,7 +19,7 @@ struct kw_search_ports {
 	enum kw_status (*learn)(void *arg, const struct kw_candidate *c, const struct kw_verdict *v,
 				struct kw_error *err);
 	/* Optional. Compiles candidates at their tune points, several at once, while nothing is timed (kw_ahead_build). */
-	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count);
+	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case);
 	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
 };
 
@@ -92,8 +92,12 @@ struct kw_search {
 enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
 				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
 				  struct kw_error *err);
-/* Before the next few are evaluated under a label: compiles at once those that are not judged yet; false: none. */
-bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label);
+/* The label of a screening on a perf case: other cases than the first have labels of their own. NULL: out of memory. */
+const char *kw_search_label(struct kw_search *s, const char *rung, int perf_case);
+/* Before the next few are evaluated under a label: compiles at once those that are not judged yet; false: none. perf_case: as
+ * for kw_ahead_build. */
+bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
+			   const char *label);
 /* The run's judge options for an effort. */
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
 /* Geometric mean of the medians of the timed perf cases; 0: none was timed. */

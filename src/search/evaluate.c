@@ -237,6 +237,11 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	return status;
 }
 
+const char *kw_search_label(struct kw_search *s, const char *rung, int perf_case)
+{
+	return perf_case <= 0 ? rung : kw_arena_printf(s->arena, "%s@%d", rung, perf_case + 1);
+}
+
 /* Whether a resumed run has this verdict from before. */
 static bool judged(const struct kw_search *s, const struct kw_candidate *c, const char *label, struct kw_arena *scratch)
 {
@@ -249,7 +254,8 @@ static bool judged(const struct kw_search *s, const struct kw_candidate *c, cons
 	return found;
 }
 
-bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label)
+bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
+			   const char *label)
 {
 	const struct kw_budget *b = &s->opts->budget;
 	const struct kw_candidate **fresh;
@@ -269,7 +275,7 @@ bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const
 		if (!judged(s, list[i], label, &scratch))
 			fresh[n++] = list[i];
 	if (n > 1)
-		s->ports->build_ahead(s->ports->arg, fresh, n);
+		s->ports->build_ahead(s->ports->arg, fresh, n, perf_case);
 	kw_arena_release(&scratch);
 	return n > 1;
 }

@@ -42,11 +42,11 @@ static enum kw_status learn(void *arg, const struct kw_candidate *c, const struc
 	return r->memory ? kw_memory_learn(r->memory, r->task, r->expr, c, v, err) : KW_OK;
 }
 
-static void build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
+static void build_ahead(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case)
 {
 	struct real *r = arg;
 
-	kw_ahead_build(list, count, r->task, &kw_judge_device(r->judge)->hardware, r->opts->judge.large,
+	kw_ahead_build(list, count, r->task, perf_case, &kw_judge_device(r->judge)->hardware, r->opts->judge.large,
 		       r->opts->judge.compiler);
 }
 

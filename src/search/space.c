@@ -66,13 +66,14 @@ bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, cons
 	return any;
 }
 
-int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large)
+int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large,
+		  int from)
 {
 	struct kw_arena scratch;
 	int at = -1;
 
 	kw_arena_init(&scratch, SCRATCH_BYTES);
-	for (size_t i = 0; i < t->perf_count && at < 0; i++) {
+	for (size_t i = (size_t)from; i < t->perf_count && at < 0; i++) {
 		kw_arena_reset(&scratch);
 		if ((large || !t->cases[i].large) && applies(c, t, &t->cases[i], hw, c->tune_values, &scratch))
 			at = (int)i;

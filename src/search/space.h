@@ -26,8 +26,9 @@ bool kw_space_allows(const struct kw_candidate *c, const struct kw_task *t, cons
 bool kw_space_bind(const struct kw_candidate *c, const struct kw_task *t, const struct kw_case *k,
 		   const struct kw_hardware *hw, const int64_t *values, struct kw_arena *a, struct kw_bound_plan *out);
 
-/* The perf case to tune on: the first to which the candidate applies at its tune point, large ones only when asked
- * for; -1: none. */
-int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large);
+/* The perf case to tune on: the first from `from` on to which the candidate applies at its tune point, large ones only when
+ * asked for; -1: none. Whether it fits this machine the judge will say. */
+int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw, bool large,
+		  int from);
 
 #endif

@@ -31,24 +31,48 @@ static int by_ns(const void *a, const void *b)
 	return p->ns < q->ns ? -1 : p->ns > q->ns;
 }
 
-static enum kw_status screen(struct kw_search *s, struct state *st, const struct kw_proposal *p, struct kw_error *err)
+/* On the first perf case that it can be judged on: one that does not fit this machine is no reason against a kernel. */
+static enum kw_status screen_on_a_case(struct kw_search *s, const struct kw_candidate *c, struct kw_verdict *v,
+				       struct kw_outcome *out, struct kw_error *err)
 {
+	const struct kw_hardware *hw = s->ports->hardware;
+	bool large = s->opts->judge.large;
+	int at = kw_space_case(c, s->task, hw, large, 0);
 	struct kw_judge_opts o;
-	struct kw_outcome out;
 	enum kw_status status;
 
 	kw_search_judge_opts(s, KW_EFFORT_SCREEN, &o);
 	o.time_limit_ns = 50 * 1000000ll;
-	o.only_case = kw_space_case(&p->candidate, s->task, s->ports->hardware, s->opts->judge.large);
-	status = kw_search_evaluate(s, &p->candidate, "screen", &o, NULL, &out, err);
-	if (status != KW_OK)
-		return status;
-	if (out.cls == KW_V_OK || out.cls == KW_V_BUILD_ERROR)
+	for (;; at = kw_space_case(c, s->task, hw, large, at + 1)) {
+		const char *label = kw_search_label(s, "screen", at);
+
+		if (!label)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		o.only_case = at;
+		status = kw_search_evaluate(s, c, label, &o, v, out, err);
+		if (status != KW_OK || out->cls != KW_V_NOT_APPLICABLE || at < 0 ||
+		    kw_space_case(c, s->task, hw, large, at + 1) < 0)
+			return status;
+		kw_verdict_release(v);
+		kw_verdict_init(v);
+	}
+}
+
+static enum kw_status screen(struct kw_search *s, struct state *st, const struct kw_proposal *p, struct kw_error *err)
+{
+	struct kw_verdict v;
+	struct kw_outcome out;
+	enum kw_status status;
+
+	kw_verdict_init(&v);
+	status = screen_on_a_case(s, &p->candidate, &v, &out, err);
+	if (status == KW_OK && (out.cls == KW_V_OK || out.cls == KW_V_BUILD_ERROR))
 		st->at[st->count++] = (struct screened){ p, out.ns };
-	else
-		kw_search_reason(s, "%s: %s%s%s", p->candidate.name, kw_verdict_name(out.cls),
-				 out.subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out.subclass));
-	return KW_OK;
+	else if (status == KW_OK)
+		kw_search_reason(s, "%s: %s%s%s: %s", p->candidate.name, kw_verdict_name(out.cls),
+				 out.subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out.subclass), v.summary);
+	kw_verdict_release(&v);
+	return status;
 }
 
 static void build_ahead(struct kw_search *s, const struct kw_proposal *p, size_t count)
@@ -58,7 +82,7 @@ static void build_ahead(struct kw_search *s, const struct kw_proposal *p, size_t
 	for (size_t i = 0; list && i < count; i++)
 		list[i] = &p[i].candidate;
 	if (list)
-		kw_search_build_ahead(s, list, count, "screen");
+		kw_search_build_ahead(s, list, count, -1, "screen");
 }
 
 static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)

@@ -97,11 +97,13 @@ static enum kw_status note_better(struct tuner *t, const struct point *p, struct
 	return add_curve(t, p->ns, err);
 }
 
-static enum kw_status try_point(struct tuner *t, struct point *p, int rung, struct kw_error *err)
+/* Under the label of its rung and case. why: the verdict's summary, where not NULL. */
+static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, struct kw_outcome *outcome, const char **why,
+				  struct kw_error *err)
 {
-	bool first = p->fate == NOT_TRIED;
+	const char *label = kw_search_label(t->s, rungs[rung].label, t->perf_case);
 	struct kw_judge_opts o;
-	struct kw_outcome outcome;
+	struct kw_verdict v;
 	enum kw_status status;
 
 	kw_search_judge_opts(t->s, KW_EFFORT_SCREEN, &o);
@@ -109,16 +111,58 @@ static enum kw_status try_point(struct tuner *t, struct point *p, int rung, stru
 	o.only_case = t->perf_case;
 	o.best_ns = t->best_ns;
 	t->c->tune_values = p->values;
-	status = kw_search_evaluate(t->s, t->c, rungs[rung].label, &o, NULL, &outcome, err);
-	if (status == KW_OK) {
-		t->report->tried += first;
-		p->rung = rung;
-		/* Without a build cache it would be built twice. */
-		if (p->ahead && !outcome.recalled && outcome.cls == KW_V_OK && !outcome.cached)
-			t->s->no_ahead = true;
-		settle(t, p, &outcome, first);
-		status = note_better(t, p, err);
-	}
+	kw_verdict_init(&v);
+	status = label ? kw_search_evaluate(t->s, t->c, label, &o, &v, outcome, err)
+		       : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner");
+	if (why)
+		*why = kw_arena_strdup(t->s->arena, v.summary);
+	kw_verdict_release(&v);
+	return status;
+}
+
+static enum kw_status take(struct tuner *t, struct point *p, int rung, const struct kw_outcome *outcome,
+			   struct kw_error *err)
+{
+	bool first = p->fate == NOT_TRIED;
+
+	t->report->tried += first;
+	p->rung = rung;
+	/* Without a build cache it would be built twice. */
+	if (p->ahead && !outcome->recalled && outcome->cls == KW_V_OK && !outcome->cached)
+		t->s->no_ahead = true;
+	settle(t, p, outcome, first);
+	return note_better(t, p, err);
+}
+
+static enum kw_status try_point(struct tuner *t, struct point *p, int rung, struct kw_error *err)
+{
+	struct kw_outcome outcome;
+	enum kw_status status = judge_point(t, p, rung, &outcome, NULL, err);
+
+	return status == KW_OK ? take(t, p, rung, &outcome, err) : status;
+}
+
+/* The default point, on the first perf case that it can be judged on: one that does not fit this machine is no reason
+ * against a kernel. */
+static enum kw_status try_default(struct tuner *t, struct kw_error *err)
+{
+	const struct kw_hardware *hw = t->s->ports->hardware;
+	struct kw_outcome outcome;
+	const char *why = NULL;
+	enum kw_status status;
+	int next = t->perf_case;
+
+	do {
+		t->perf_case = next;
+		status = judge_point(t, &t->points[0], 0, &outcome, &why, err);
+		next = next < 0 ? next : kw_space_case(t->c, t->s->task, hw, t->s->opts->judge.large, next + 1);
+	} while (status == KW_OK && outcome.cls == KW_V_NOT_APPLICABLE && next >= 0);
+	if (status == KW_OK)
+		status = take(t, &t->points[0], 0, &outcome, err);
+	if (status == KW_OK && (t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE))
+		kw_search_reason(t->s, "%s%s%s: %s%s%s: %s", t->c->name, *outcome.tune ? " " : "", outcome.tune,
+				 kw_verdict_name(outcome.cls), outcome.subclass == KW_S_NONE ? "" : "/",
+				 kw_subclass_name(outcome.subclass), why ? why : "");
 	return status;
 }
 
@@ -137,6 +181,7 @@ static int by_time(const void *a, const void *b)
 /* The points from `first` on that are judged next are compiled at once, before anything of them is timed. */
 static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
 {
+	const char *label = kw_search_label(t->s, rungs[rung].label, t->perf_case);
 	struct kw_candidate *copies;
 	const struct kw_candidate **list;
 	struct kw_arena scratch;
@@ -149,7 +194,7 @@ static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
 		copies[i].tune_values = t->points[first + i].values;
 		list[i] = &copies[i];
 	}
-	if (copies && list && kw_search_build_ahead(t->s, list, count, rungs[rung].label))
+	if (copies && list && label && kw_search_build_ahead(t->s, list, count, t->perf_case, label))
 		for (size_t i = 0; i < count; i++)
 			t->points[first + i].ahead = true;
 	kw_arena_release(&scratch);
@@ -168,7 +213,7 @@ static enum kw_status first_rung(struct tuner *t, struct kw_error *err)
 {
 	int patience = t->count / 2 > PATIENCE_MIN ? (int)(t->count / 2) : PATIENCE_MIN;
 	size_t batch = kw_ahead_batch(t->s->ports->hardware);
-	enum kw_status status = try_point(t, &t->points[0], 0, err);
+	enum kw_status status = try_default(t, err);
 
 	/* What is wrong at its default is not saved by tuning; what does not build there may build elsewhere. */
 	if (status != KW_OK || t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE)
@@ -348,7 +393,7 @@ enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t
 			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err)
 {
 	struct tuner t = { .s = s, .c = c, .report = report, .limit_ns = limit_ns, .started_ns = kw_search_elapsed_ns(s),
-			   .perf_case = kw_space_case(c, s->task, s->ports->hardware, s->opts->judge.large) };
+			   .perf_case = kw_space_case(c, s->task, s->ports->hardware, s->opts->judge.large, 0) };
 	enum kw_status status, ended;
 
 	*report = (struct kw_tune_report){ .candidate = c->name };

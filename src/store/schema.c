@@ -142,6 +142,9 @@ enum kw_status kw_schema_migrate(struct kw_store *s, int to, struct kw_error *er
 		return status;
 	if (version == to)
 		return KW_OK;
+	/* What is left of a store whose making was cut off (a full disk, kill -9): nothing is in it yet. */
+	if (version == 0 && s->read_only)
+		return kw_fail(err, KW_ERR_NOT_FOUND, s->path, "there is no store here yet");
 	if (version > kw_schema_version() || s->read_only)
 		return refuse(s, version, err);
 	status = kw_db_begin(s, err);

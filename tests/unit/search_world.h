@@ -94,10 +94,11 @@ static const char *world_point(struct world *w, const struct kw_candidate *c)
 	return kw_arena_printf(&w->arena, "%s %s", c->name, kw_plan_tune_text(&c->plan, c->tune_values, &w->arena));
 }
 
-__attribute__((unused)) static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count)
+__attribute__((unused)) static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case)
 {
 	struct world *w = arg;
 
+	(void)perf_case;
 	w->batches++;
 	for (size_t i = 0; i < count && w->ahead_count < 256; i++)
 		w->ahead[w->ahead_count++] = world_point(w, list[i]);

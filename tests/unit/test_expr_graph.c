@@ -150,6 +150,7 @@ static void test_audit(void)
 	audit("(x * y > -inf) * 3", "constant_output: 'out' is 3 whatever the inputs are");
 	audit("softmax(x[:, :1]) + y", "ignores_input: no output depends on 'x'");
 	audit("sqrt(x - 100) + y", "nan_output");
+	audit("x / 0 + y", "infinite_output");
 	audit("softmax(x * y) * 0.001", "small_output");
 	audit("relu(exp(x)) * y", "relu of what is never negative");
 	audit("x.T.T + y", "two transposes that cancel");

@@ -120,7 +120,7 @@ static void test_judge_finds_it(void)
 		diag("%s", err.text);
 	hw = kw_judge_device(judge)->hardware;
 	hw.units = 2; /* with one nothing is built ahead */
-	kw_ahead_build(list, 2, &w.task, &hw, false, NULL);
+	kw_ahead_build(list, 2, &w.task, -1, &hw, false, NULL);
 	kw_judge_opts_default(&o, KW_EFFORT_SCREEN);
 	for (int i = 0; i < 3; i++) {
 		struct kw_verdict v;

@@ -163,7 +163,7 @@ static void test_perf_case(void)
 						     rows[i].require);
 
 		kw_candidate_from_text(&c, "k", "c", source, strlen(source), &t, &a, &err);
-		is_int(kw_space_case(&c, &t, &hw, rows[i].large), rows[i].want, "require %s%s", rows[i].require,
+		is_int(kw_space_case(&c, &t, &hw, rows[i].large, 0), rows[i].want, "require %s%s", rows[i].require,
 		       rows[i].large ? ", large ones too" : "");
 	}
 	kw_task_release(&t);
