@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { FILES = 16 };
+
 struct kernel {
 	void (*function)(void);
 	int arg_count;
@@ -80,7 +82,7 @@ static void lock_down(struct player *p, struct wire_reply *r)
 	bool changed = false, filtered = kw_seccomp_compute(&filter);
 
 	/* The limits read /proc: before the files go. */
-	if (kw_sandbox_rlimits(p->start.memory_bytes, (int)p->start.threads, geteuid() == 0))
+	if (kw_sandbox_rlimits(p->start.memory_bytes, (int)p->start.threads, geteuid() == 0, 16, 0))
 		r->layers |= LAYER_RLIMITS;
 	if (p->start.mount_ns && kw_sandbox_empty_root())
 		r->layers |= LAYER_MOUNT;

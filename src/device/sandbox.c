@@ -31,6 +31,7 @@ enum { FS_READ = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LAN
 struct kw_sandbox {
 	int ruleset;                   /* -1: no Landlock here */
 	struct kw_seccomp_filter filter;
+	bool driver;                   /* needs more addresses than we allow */
 	char layers[160];
 };
 
@@ -60,7 +61,7 @@ static int make_ruleset(int abi)
 	return (int)syscall(SYS_landlock_create_ruleset, &a, bytes, 0);
 }
 
-bool kw_sandbox_landlock_nothing(void)
+static bool landlock_nothing(unsigned flags)
 {
 	int abi = kw_landlock_abi(), fd, saved;
 	long r;
@@ -70,11 +71,21 @@ bool kw_sandbox_landlock_nothing(void)
 	fd = make_ruleset(abi);
 	if (fd < 0)
 		return false;
-	r = syscall(SYS_landlock_restrict_self, fd, 0);
+	r = syscall(SYS_landlock_restrict_self, fd, flags);
 	saved = errno;
 	close(fd);
 	errno = saved;
 	return r == 0;
+}
+
+bool kw_sandbox_landlock_nothing(void)
+{
+	return landlock_nothing(0);
+}
+
+bool kw_sandbox_landlock_everywhere(void)
+{
+	return landlock_nothing(1u << 3 /* LANDLOCK_RESTRICT_SELF_TSYNC, of ABI 8 */);
 }
 
 bool kw_sandbox_no_new_privs(void)
@@ -136,6 +147,21 @@ bool kw_sandbox_empty_root(void)
 	return false;
 }
 
+bool kw_sandbox_scratch(size_t bytes)
+{
+	char options[64];
+
+	snprintf(options, sizeof(options), "size=%zu,nr_inodes=4096,mode=0777", bytes);
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 && mkdir("/tmp/tmp", 0777) == 0 &&
+	       chmod("/tmp/tmp", 0777) == 0;
+}
+
+bool kw_sandbox_scratch_root(void)
+{
+	return chdir("/tmp") == 0 && syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+}
+
 static bool limit(int what, uint64_t value)
 {
 	struct rlimit l, now;
@@ -171,7 +197,12 @@ static void memory_now(uint64_t *space, uint64_t *data)
 #endif
 #endif
 
-bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids)
+bool kw_sandbox_no_writes(void)
+{
+	return limit(RLIMIT_FSIZE, 0);
+}
+
+bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int files, int64_t file_bytes)
 {
 	uint64_t space, data, stacks = (uint64_t)threads * (16u << 20);
 	bool ok;
@@ -179,7 +210,7 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids)
 	memory_now(&space, &data);
 	if (!space)
 		return false;
-	ok = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, 16) &&
+	ok = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, (uint64_t)file_bytes) && limit(RLIMIT_NOFILE, (uint64_t)files) &&
 	     (!own_ids || limit(RLIMIT_NPROC, (uint64_t)threads * 2 + 16)) && limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_MEMLOCK, 0);
 #ifndef HAVE_SHADOW /* a sanitizer reserves terabytes */
 	/* malloc reserves 128 MiB of addresses for each thread that it gives an arena. */
@@ -214,17 +245,28 @@ static int compiler_ruleset(const char *write_dir, const char *const *extra)
 					    "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
 					    "/dev/urandom", "/dev/zero", "/nix", NULL };
 	int abi = kw_landlock_abi(), fd = abi ? make_ruleset(abi) : -1;
+	uint64_t device = FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 5 ? (uint64_t)FS_IOCTL_DEV : 0);
 
 	if (fd < 0)
 		return -1;
 	for (size_t i = 0; read[i]; i++)
 		allow_path(fd, read[i], FS_READ);
 	for (size_t i = 0; extra && extra[i]; i++)
-		allow_path(fd, extra[i], FS_READ);
+		allow_path(fd, extra[i], strncmp(extra[i], "/dev/", 5) ? FS_READ : device);
 	allow_path(fd, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
 	allow_path(fd, write_dir, fs_rights(abi) & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 							       LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV));
 	return fd;
+}
+
+bool kw_sandbox_landlock_reads(const char *write_dir, const char *const *read)
+{
+	int fd = compiler_ruleset(write_dir, read);
+	bool ok = fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
 }
 
 static enum kw_status new_box(int ruleset, struct kw_sandbox **out, struct kw_error *err)
@@ -261,6 +303,11 @@ enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const 
 	return new_box(compiler_ruleset(write_dir, read), out, err);
 }
 
+void kw_sandbox_for_driver(struct kw_sandbox *s)
+{
+	s->driver = true;
+}
+
 int kw_sandbox_enter(void *sandbox)
 {
 	const struct kw_sandbox *s = sandbox;
@@ -270,7 +317,8 @@ int kw_sandbox_enter(void *sandbox)
 	limit(RLIMIT_NOFILE, 256);
 	limit(RLIMIT_CPU, 120);
 #ifndef HAVE_SHADOW
-	limit(RLIMIT_AS, (uint64_t)4 << 30);
+	if (!s->driver)
+		limit(RLIMIT_AS, (uint64_t)4 << 30);
 #endif
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;

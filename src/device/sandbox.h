@@ -30,6 +30,9 @@ enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const 
 /* For a compiler that is a library: reads what `read` names and nothing else, writes nothing; the rest as above. The child
  * loads the library first, then calls kw_sandbox_enter itself. */
 enum kw_status kw_sandbox_library_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err);
+/* For a compiler that starts a GPU's driver, which reserves hundreds of GiB of addresses: no limit on those. Its device files
+ * (`read` names that begin with /dev/) may be written. */
+void kw_sandbox_for_driver(struct kw_sandbox *s);
 /* For kw_proc_opts.before_exec: 0, or -1 when a layer that was granted cannot be entered. Async-signal-safe. */
 int kw_sandbox_enter(void *sandbox);
 void kw_sandbox_free(struct kw_sandbox *s);
@@ -46,18 +49,30 @@ bool kw_sandbox_no_new_privs(void);
 bool kw_sandbox_own_user(bool *changed);
 /* In a mount namespace of our own: an empty read-only root. */
 bool kw_sandbox_empty_root(void);
+/* For a runtime that keeps files: an empty, private /tmp of at most `bytes`, which kw_sandbox_scratch_root later makes the
+ * whole root; what was /tmp/NAME is found under the same name again, but empty. */
+bool kw_sandbox_scratch(size_t bytes);
+bool kw_sandbox_scratch_root(void);
 /* In a mount namespace of our own: an empty /dev/shm that nobody else sees. */
 bool kw_sandbox_private_shm(void);
 /* Denies every file access (memfds excepted), TCP, signals and abstract sockets outside, as the ABI allows. */
 bool kw_sandbox_landlock_nothing(void);
+/* The same in every thread; false where the kernel can do that to the calling one only. */
+bool kw_sandbox_landlock_everywhere(void);
+/* Allows reading what a compiler's box may read and what `read` names, and writing in write_dir: for threads that are made
+ * afterwards too. */
+bool kw_sandbox_landlock_reads(const char *write_dir, const char *const *read);
 /* memory: bytes of data beyond what is mapped now; threads: how many the candidate may start, where own_ids says that
- * no other process counts against the same user. */
-bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids);
+ * no other process counts against the same user; files: how many may be open, and the size to which one may be written. */
+bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int files, int64_t file_bytes);
+bool kw_sandbox_no_writes(void);   /* afterwards: no file may be written at all */
 /* Allow-list of a compute kernel (seccomp.c). Everything else traps (SIGSYS) or, where libraries try and live
  * without, fails with an errno. Two steps, because the limits above forbid what making the filter needs. */
 struct kw_seccomp_filter;
 bool kw_seccomp_compute(struct kw_seccomp_filter *out);
 bool kw_seccomp_load(const struct kw_seccomp_filter *f);
+/* In every thread of the process. */
+bool kw_seccomp_load_everywhere(const struct kw_seccomp_filter *f);
 /* Name of a system call, "number 123" when unknown. */
 const char *kw_syscall_name(int number, char *out, size_t out_bytes);
 

@@ -222,6 +222,14 @@ bool kw_seccomp_load(const struct kw_seccomp_filter *f)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p, 0, 0) == 0;
 }
 
+bool kw_seccomp_load_everywhere(const struct kw_seccomp_filter *f)
+{
+	struct sock_fprog p = { .len = f->count, .filter = f->code };
+
+	return f->code && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				  SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &p) == 0;
+}
+
 void kw_seccomp_filter_release(struct kw_seccomp_filter *f)
 {
 	kw_free(f->code);

@@ -1,0 +1,389 @@
+/* The OpenCL backend: source to the runtime's own program binary, by a child in the compiler's box. The candidate's text is
+ * never read by the judge's process nor by a player: a player loads the binary. */
+#include "backend/opencl.h"
+
+#include "backend/cache.h"
+#include "backend/source.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "core/launch.h"
+#include "device/sandbox.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEADER_PATH "src/backend/builtin/kw_opencl.h"
+#define KIND "opencl-binary"
+enum { DEFAULT_TIMEOUT_MS = 60000, MAX_READ = 64 };
+
+/* Names end there; what ends in '=' takes a value. */
+static const char *const allowed[] = {
+	"-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations", "-cl-finite-math-only", "-cl-mad-enable",
+	"-cl-no-signed-zeros", "-cl-denorms-are-zero", "-cl-single-precision-constant",
+	"-cl-fp32-correctly-rounded-divide-sqrt", "-cl-opt-disable", "-cl-uniform-work-group-size", "-cl-std=",
+};
+enum { ALLOWED_COUNT = sizeof(allowed) / sizeof(allowed[0]) };
+
+const char *const *kw_cl_flags_allowed(size_t *count)
+{
+	*count = ALLOWED_COUNT;
+	return allowed;
+}
+
+/* One build's own things; strings live in the arena. */
+struct build {
+	const struct kw_candidate *c;
+	const struct kw_bound_plan *bound;
+	const struct kw_build_opts *opts;
+	struct kw_cl_info device;
+	struct kw_arena arena;
+	char *header;
+	size_t header_len;
+	const char *options, *specialise;
+	char dir[PATH_MAX];               /* "" until it is made */
+	struct kw_diagnostics diags;
+	struct kw_build_result *out;
+};
+
+static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
+		       const char *message)
+{
+	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
+	b->out->cls = cls;
+	b->out->subclass = subclass;
+}
+
+static bool passed(struct build *b, bool good, const struct kw_cl_fault *f)
+{
+	if (!good)
+		fail_build(b, f->cls, f->subclass, f->line, f->line ? 1 : 0, f->message);
+	return good;
+}
+
+static bool check_source(struct build *b)
+{
+	struct kw_source_fault f;
+	struct kw_cl_fault p;
+
+	if (kw_source_flags(b->c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->c, &f))
+		return passed(b, kw_cl_check_plan(&b->c->plan, &p), &p);
+	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
+	return false;
+}
+
+/* ---- what is asked for ---- */
+
+static enum kw_status choose_options(struct build *b, struct kw_error *err)
+{
+	struct kw_buf o, w;
+
+	kw_buf_init(&o, 1 << 16);
+	kw_buf_init(&w, 1 << 14);
+	kw_buf_addz(&o, "-cl-kernel-arg-info");
+	for (size_t i = 0; i < b->c->plan.flag_count; i++)
+		kw_buf_printf(&o, " %s", b->c->plan.flags[i]);
+	for (size_t i = 0; i < b->bound->define_count; i++)
+		kw_buf_printf(&o, " -D%s=%lld", b->bound->defines[i].name, (long long)b->bound->defines[i].value);
+	/* PoCL compiles a kernel for each size of work-group: all that is needed goes into the binary now, because the player
+	 * has no compiler. Of the forms for small grids and for all PoCL 3.1 writes only one; the player uses this for both. */
+	for (size_t i = 0; i < b->bound->kernel_count && b->device.pocl; i++) {
+		const int64_t *s = b->bound->kernels[i].block;
+
+		kw_buf_printf(&w, "%s%lld-%lld-%lld-goffs0", i ? "," : "", (long long)s[0], (long long)s[1], (long long)s[2]);
+	}
+	b->options = o.full ? NULL : kw_arena_strndup(&b->arena, o.ptr ? o.ptr : "", o.len);
+	b->specialise = w.full ? NULL : kw_arena_strndup(&b->arena, w.ptr ? w.ptr : "", w.len);
+	kw_buf_release(&o);
+	kw_buf_release(&w);
+	return b->options && b->specialise ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
+/* With how each kernel is called: what is cached has passed the checks of the call. */
+static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+{
+	struct kw_hasher h;
+	char text[200];
+
+	if (kw_hasher_init(&h) != 0)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	kw_hasher_addz(&h, "backend", "opencl 2");
+	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
+	kw_hasher_addz(&h, "name", b->c->name);
+	kw_hasher_add(&h, "header", b->header, b->header_len);
+	kw_hasher_addz(&h, "device", b->device.identity);
+	kw_hasher_addz(&h, "options", b->options);
+	for (size_t i = 0; i < b->bound->kernel_count; i++) {
+		const struct kw_bound_kernel *k = &b->bound->kernels[i];
+
+		snprintf(text, sizeof(text), "%lld %lld %lld %lld", (long long)k->block[0], (long long)k->block[1],
+			 (long long)k->block[2], (long long)k->smem_bytes);
+		kw_hasher_addz(&h, "kernel", k->name);
+		kw_hasher_addz(&h, "launch", text);
+		for (size_t a = 0; a < k->arg_count; a++) {
+			snprintf(text, sizeof(text), "%d %d", (int)k->args[a].kind, (int)k->args[a].dtype);
+			kw_hasher_addz(&h, "argument", text);
+		}
+	}
+	kw_hasher_final(&h, key);
+	return KW_OK;
+}
+
+/* The source's own lines count from its first one. */
+static json_t *make_question(struct build *b)
+{
+	const char *header = kw_arena_printf(&b->arena, "#line 1 \"kw.h\"\n%s\n#line 1 \"" KW_CL_FILE "\"\n", b->header);
+
+	return json_pack("{s:i,s:i,s:s,s:s,s:s,s:s%}", "platform", (int)b->device.platform, "device", (int)b->device.device,
+			 "options", b->options, "specialise", b->specialise, "header", header, "source", b->c->source,
+			 b->c->source_len);
+}
+
+/* ---- the child and its box ---- */
+
+static enum kw_status make_folder(struct build *b, struct kw_error *err)
+{
+	const char *base = getenv("TMPDIR");
+
+	snprintf(b->dir, sizeof(b->dir), "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+	if (mkdtemp(b->dir))
+		return KW_OK;
+	b->dir[0] = '\0';
+	return kw_fail(err, KW_ERR_IO, base ? base : "/tmp", "cannot make a folder to build in");
+}
+
+/* What a runtime reads besides /usr; a GPU's driver compiles on its own device files. */
+static size_t readable(struct build *b, const char *list[MAX_READ], glob_t *devices)
+{
+	static const char *const patterns[] = { "/dev/nvidia*", "/dev/dri", "/dev/kfd" };
+	char real[PATH_MAX];
+	size_t n = 0;
+
+	if (realpath("/proc/self/exe", real))
+		list[n++] = kw_arena_strdup(&b->arena, real);
+	list[n++] = "/etc/OpenCL";
+	list[n++] = "/sys";
+	if (getenv("OCL_ICD_VENDORS"))
+		list[n++] = getenv("OCL_ICD_VENDORS");
+	*devices = (glob_t){ 0 };
+	for (size_t i = 0; !b->device.cpu && i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, devices);
+	for (size_t i = 0; i < devices->gl_pathc && n < MAX_READ - 3; i++)
+		list[n++] = devices->gl_pathv[i];
+	if (!b->device.cpu)
+		list[n++] = "/proc";
+	list[n] = NULL;
+	return n;
+}
+
+static enum kw_status ask(struct build *b, struct kw_cl_answer *answer, struct kw_error *err)
+{
+	const char *read[MAX_READ];
+	struct kw_sandbox *box = NULL;
+	glob_t devices;
+	json_t *question = make_question(b);
+	enum kw_status s;
+
+	readable(b, read, &devices);
+	s = question ? kw_sandbox_compiler_new(b->dir, read, &box, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (s == KW_OK && !b->device.cpu)
+		kw_sandbox_for_driver(box);
+	if (s == KW_OK)
+		s = kw_cl_ask(question, b->dir, b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS,
+			      kw_sandbox_enter, box, answer, err);
+	kw_sandbox_free(box);
+	globfree(&devices);
+	json_decref(question);
+	return s;
+}
+
+/* ---- the answer ---- */
+
+static void explain_end(struct build *b, const struct kw_cl_answer *a)
+{
+	int timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	char message[300];
+
+	if (a->timed_out) {
+		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
+			 (double)timeout_ms * 1e-3);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+	} else {
+		snprintf(message, sizeof(message), "the runtime's compiler ended by signal %d (%s) %.150s", a->signal,
+			 a->signal == SIGKILL || a->signal == SIGXCPU ? "it took more than it may" : "it crashed",
+			 a->run.err.len ? a->run.err.ptr : "");
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+	}
+}
+
+static json_t *kernel_facts(const json_t *kernels)
+{
+	json_t *all = json_object();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(kernels, i, one) {
+		const char *name = kw_json_get_str(one, "name", "");
+		struct kw_kernel_facts f = { .param_count = kw_json_get_i64(one, "arg_count", 0),
+					     .static_smem_bytes = kw_json_get_i64(one, "local", 0),
+					     .stack_bytes = kw_json_get_i64(one, "private", 0),
+					     .max_threads = (int)kw_json_get_i64(one, "group_size", 0) };
+
+		snprintf(f.symbol, sizeof(f.symbol), "%s", name);
+		if (!all || json_object_set_new(all, name, kw_kernel_facts_to_json(&f)) != 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	return all ? json_pack("{s:o}", "kernels", all) : NULL;
+}
+
+static enum kw_status take_code(struct build *b, const json_t *kernels, const char *code, size_t bytes, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cl_fault f;
+
+	if (!passed(b, kw_cl_check_kernels(&b->c->plan, b->bound, kernels, &f), &f) ||
+	    !passed(b, kw_cl_check_limits(&b->c->plan, b->bound, kernels, &b->device, &f), &f))
+		return KW_OK;
+	if (bytes == 0) {
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, "the runtime built it and gave no binary");
+		return KW_OK;
+	}
+	a->facts = kernel_facts(kernels);
+	a->code = kw_alloc(bytes);
+	if (!a->facts || !a->code)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the compiled program");
+	memcpy(a->code, code, bytes);
+	a->code_bytes = bytes;
+	return KW_OK;
+}
+
+static enum kw_status take_answer(struct build *b, const struct kw_cl_answer *a, struct kw_error *err)
+{
+	size_t log = (size_t)kw_json_get_i64(a->head, "log", 0), code = (size_t)kw_json_get_i64(a->head, "code", 0);
+	bool failed = kw_json_get_i64(a->head, "status", -1) != 0;
+	const char *error = kw_json_get_str(a->head, "error", NULL);
+
+	if (error)
+		return kw_fail(err, KW_ERR_ENV, b->device.name, "the OpenCL runtime cannot build: %.300s", error);
+	if (log > a->len || code > a->len - log)
+		return kw_fail(err, KW_ERR_ENV, b->device.name, "the OpenCL runtime's answer was cut off");
+	kw_cl_log_parse(&b->diags, a->bytes, log, b->c->source, failed);
+	if (!failed)
+		return take_code(b, json_object_get(a->head, "kernels"), a->bytes + log, code, err);
+	b->out->cls = KW_V_BUILD_ERROR;
+	b->out->subclass = kw_diagnostics_class(&b->diags);
+	return KW_OK;
+}
+
+static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+{
+	struct kw_cl_answer answer = { .head = NULL };
+	enum kw_status s = make_folder(b, err);
+
+	if (s == KW_OK)
+		s = ask(b, &answer, err);
+	if (s != KW_OK)
+		return s;
+	if (answer.head)
+		s = take_answer(b, &answer, err);
+	else if (answer.timed_out || answer.signal)
+		explain_end(b, &answer);
+	else
+		s = kw_fail(err, KW_ERR_ENV, b->device.name, "the OpenCL compiler gave no answer (exit code %d): %.300s",
+			    answer.run.exit_code, answer.run.err.len ? answer.run.err.ptr : "");
+	kw_cl_answer_release(&answer);
+	return s;
+}
+
+static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+{
+	struct kw_artefact *a = &b->out->artefact;
+	char key[KW_SHA256_HEX];
+	enum kw_status s = choose_options(b, err);
+
+	if (s == KW_OK)
+		s = make_key(b, key, err);
+	if (s != KW_OK)
+		return s;
+	if (!b->opts->no_cache && kw_cache_get(key, a)) {
+		memcpy(a->key, key, sizeof(key));
+		return KW_OK;
+	}
+	a->kind = KIND;
+	snprintf(a->toolchain, sizeof(a->toolchain), "%.100s %.50s", b->device.platform_name, b->device.driver);
+	s = build_fresh(b, err);
+	kw_diagnostics_take(&b->diags, a);
+	memcpy(a->key, key, sizeof(key));
+	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
+		kw_cache_put(key, a);
+	return s;
+}
+
+static enum kw_status build_opencl(const struct kw_candidate *c, const struct kw_bound_plan *bound,
+				   const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+{
+	struct build *b = kw_calloc(1, sizeof(*b));
+	enum kw_status s;
+
+	if (!b)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	b->c = c;
+	b->bound = bound;
+	b->opts = opts;
+	b->out = out;
+	out->cls = KW_V_OK;
+	out->subclass = KW_S_NONE;
+	out->artefact.kind = KIND;
+	kw_arena_init(&b->arena, 32 << 20);
+	kw_diagnostics_init(&b->diags, KW_CL_FILE, c->name);
+	s = kw_cl_find(&b->device, err);
+	if (s == KW_OK && !b->device.compiler)
+		s = kw_fail(err, KW_ERR_ENV, b->device.name, "this OpenCL runtime has no compiler");
+	if (s == KW_OK)
+		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
+	if (s == KW_OK && check_source(b))
+		s = build_or_find(b, err);
+	else
+		kw_diagnostics_take(&b->diags, &out->artefact);
+	if (b->dir[0])
+		kw_rmtree(b->dir, NULL);
+	kw_diagnostics_release(&b->diags);
+	kw_arena_release(&b->arena);
+	kw_free(b);
+	return s;
+}
+
+static enum kw_status probe_opencl(char *text, size_t text_bytes, struct kw_error *err)
+{
+	const struct kw_cl_info *list;
+	struct kw_cl_info chosen;
+	size_t n, at = 0;
+	enum kw_status s = kw_cl_list(&list, &n, err);
+
+	if (s == KW_OK)
+		s = kw_cl_find(&chosen, err);
+	for (size_t i = 0; s == KW_OK && i < n && at < text_bytes; i++)
+		at += (size_t)snprintf(text + at, text_bytes - at, "%s%s: %s (driver %s)%s", i ? "; " : "", list[i].platform_name,
+				       list[i].name, list[i].driver,
+				       n > 1 && list[i].platform == chosen.platform && list[i].device == chosen.device ?
+					       ", used" :
+					       "");
+	return s;
+}
+
+extern const struct kw_backend kw_backend_opencl;
+const struct kw_backend kw_backend_opencl = {
+	.name = "opencl",
+	.language = "OpenCL C",
+	.extensions = ".cl",
+	.device = "opencl",
+	.per_block = true,
+	.probe = probe_opencl,
+	.build = build_opencl,
+};
