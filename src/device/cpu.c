@@ -9,18 +9,10 @@
 
 #define BATCH_BYTES 64000000 /* two milliseconds of memory traffic */
 
-static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
+void kw_cpu_guard_judge(void)
 {
-	extern const struct kw_device_ops kw_device_cpu;
-	struct kw_device *d = kw_calloc(1, sizeof(*d));
 	struct rlimit l;
 
-	*out = NULL;
-	if (!d)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
-	d->ops = &kw_device_cpu;
-	d->batch_bytes = BATCH_BYTES;
-	kw_cpu_probe(&d->hardware);
 	/* The judge holds a descriptor for each buffer of each slot. */
 	if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
 		l.rlim_cur = l.rlim_max < 65536 ? l.rlim_max : 65536;
@@ -28,6 +20,20 @@ static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
 	}
 	/* No process of the same user may attach to the judge or read its memory. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
+{
+	extern const struct kw_device_ops kw_device_cpu;
+	struct kw_device *d = kw_calloc(1, sizeof(*d));
+
+	*out = NULL;
+	if (!d)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
+	d->ops = &kw_device_cpu;
+	d->batch_bytes = BATCH_BYTES;
+	kw_cpu_probe(&d->hardware);
+	kw_cpu_guard_judge();
 	*out = d;
 	return KW_OK;
 }

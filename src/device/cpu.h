@@ -7,6 +7,8 @@
 
 /* Fills the sheet from cpuid, sysfs and the affinity mask; never fails, unknown stays 0. */
 void kw_cpu_probe(struct kw_hardware *h);
+/* What a judge of buffers in memory files needs of its process: descriptors, and that nobody attaches to it. */
+void kw_cpu_guard_judge(void);
 /* Cores this process may run on. */
 int kw_cpu_usable(void);
 /* Ceilings (ceilings.c): measured with every usable core on buffers of the asked size, by the method of timed calls;

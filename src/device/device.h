@@ -130,6 +130,7 @@ struct kw_device {
 	const struct kw_device_ops *ops;
 	struct kw_hardware hardware;
 	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
+	size_t red_zone_bytes;            /* canaries beside a buffer in memory files where nothing faults; 0: guard pages do */
 	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
 };
 

@@ -262,12 +262,26 @@ static void describe_end(struct cpu_player *p, struct kw_play_result *r)
 		snprintf(r->detail, sizeof(r->detail), "a system call was refused");
 }
 
+static bool is_device_fault(int number)
+{
+	enum kw_verdict_class cls;
+
+	if (number <= KW_S_NONE || number >= KW_S_COUNT)
+		return false;
+	cls = kw_subclass_class((enum kw_subclass)number);
+	return cls == KW_V_LAUNCH_ERROR || cls == KW_V_RUNTIME_ERROR;
+}
+
 static void describe_claim(struct cpu_player *p, const struct wire_reply *w, struct kw_play_result *r)
 {
 	if (w->kind == WIRE_FAULT && w->number > 0 && w->number < 65) {
 		describe_fault(p, w, r);
 	} else if (w->kind == WIRE_SYSCALL) {
 		describe_syscall(w->number, w->text, r);
+	} else if (w->kind == WIRE_DEVICE && is_device_fault(w->number)) {
+		r->end = KW_PLAY_FAULT;
+		r->fault = (enum kw_subclass)w->number;
+		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(w->text) - 1, w->text);
 	} else {
 		r->end = KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
@@ -609,6 +623,11 @@ int64_t kw_play_linger(struct kw_player *player, int64_t ns)
 	}
 	kw_child_stop(&p->child);
 	return kw_child_cpu_since(&p->child, before);
+}
+
+pid_t kw_play_pid(const struct kw_player *p)
+{
+	return mine(p)->child.process.pid;
 }
 
 const char *kw_play_layers(const struct kw_player *p)

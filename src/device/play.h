@@ -4,6 +4,8 @@
 
 #include "device/slots.h"
 
+#include <sys/types.h>
+
 /* What kind of artefact a player is for, and on which device of a runtime (wire.h). */
 struct kw_play_kind {
 	uint32_t runner, platform, device;
@@ -22,6 +24,7 @@ enum kw_status kw_play_run(struct kw_player *p, const int *order, int n, int tim
 void kw_play_stop(struct kw_player *p);
 int64_t kw_play_linger(struct kw_player *p, int64_t ns);
 const char *kw_play_layers(const struct kw_player *p);
+pid_t kw_play_pid(const struct kw_player *p);
 
 /* --- what the players of all devices share --- */
 /* The bytes of an artefact in a memory file that nobody can change; close it. */

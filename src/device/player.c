@@ -219,6 +219,14 @@ _Noreturn void kw_player_die(uint32_t kind, int number, const char *text)
 	_exit(122);
 }
 
+_Noreturn void kw_player_wrote(const void *address)
+{
+	struct wire_reply r = { .kind = WIRE_FAULT, .number = SIGSEGV, .address = (uint64_t)(uintptr_t)address, .write = 1 };
+
+	die_of(&r, 128 + SIGSEGV);
+	_exit(122);
+}
+
 static void catch_faults(void)
 {
 	static const int caught[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGTERM, SIGINT, SIGHUP, SIGQUIT,

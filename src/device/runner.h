@@ -45,5 +45,7 @@ extern const struct runner kw_runner_elf, kw_runner_opencl;
 _Noreturn void kw_player_fault(const char *what, int number);
 /* As a candidate's fault; see enum wire_kind. */
 _Noreturn void kw_player_die(uint32_t kind, int number, const char *text);
+/* As if a write to this address, in the player's own maps, had faulted. */
+_Noreturn void kw_player_wrote(const void *address);
 
 #endif

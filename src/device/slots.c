@@ -38,17 +38,24 @@ struct slot_buffer *kw_slots_get(struct slots *s, int slot, int buffer)
 	return &s->buffers[(size_t)slot * s->buffer_count + (size_t)buffer];
 }
 
-static size_t file_size(const struct kw_buffer_spec *b)
+static size_t file_size(const struct slots *s, const struct kw_buffer_spec *b)
 {
+	size_t zone = s->base.device->red_zone_bytes;
+
+	if (zone)
+		return round_up(zone + b->bytes + zone, PAGE_BYTES);
 	/* Room for the misalignment in front and for rounding down at the end. */
 	return round_up(b->misalign_bytes + b->bytes + (b->bytes ? b->align_bytes - 1 : 0) + 1, PAGE_BYTES);
 }
 
-/* An empty buffer always touches the guard behind it: any access is a fault. */
-static size_t place(const struct kw_buffer_spec *b, size_t file_bytes, enum kw_placement p)
+/* An empty buffer always touches the guard behind it: any access is a fault. A buffer that is copied to a device begins
+ * where the device can have one begin, better aligned than promised. */
+static size_t place(const struct slots *s, const struct kw_buffer_spec *b, size_t file_bytes, enum kw_placement p)
 {
 	size_t room;
 
+	if (s->base.device->red_zone_bytes)
+		return s->base.device->red_zone_bytes;
 	if (b->bytes == 0)
 		return file_bytes;
 	if (p == KW_PLACE_START)
@@ -152,8 +159,8 @@ static enum kw_status make_buffer(struct slots *s, int slot, int index, enum kw_
 	const struct kw_buffer_spec *spec = &s->specs[index];
 	struct slot_buffer *b = kw_slots_get(s, slot, index);
 
-	b->file_bytes = file_size(spec);
-	b->offset = place(spec, b->file_bytes, p);
+	b->file_bytes = file_size(s, spec);
+	b->offset = place(s, spec, b->file_bytes, p);
 	b->fd = make_file(b->file_bytes, &b->huge);
 	/* Only memfds can be sealed; the other kind is safe because the player keeps no descriptor. */
 	if (b->fd < 0 || ftruncate(b->fd, (off_t)b->file_bytes) < 0 ||
@@ -268,7 +275,7 @@ static enum kw_status check_memory(struct slots *s, struct kw_error *err)
 	char need[32], free_text[32];
 
 	for (size_t i = 0; i < s->buffer_count; i++) {
-		size_t one = file_size(&s->specs[i]);
+		size_t one = file_size(s, &s->specs[i]);
 
 		if (s->specs[i].bytes > SIZE_MAX / 4 || one > SIZE_MAX / 2 / (size_t)s->slots)
 			return kw_fail(err, KW_ERR_LIMIT, s->specs[i].name, "a buffer of %zu bytes",

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NAMESPACES = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS, ENV_MAX = 8, ENV_BYTES = 4096 };
+enum { NAMESPACES = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS, ENV_MAX = 12, ENV_BYTES = 4096 };
 
 struct plan {
 	int control, null, program;
@@ -106,6 +106,9 @@ static void make_env(struct plan *p, bool isolate, int threads)
 		env_add(p, &n, "GLIBC_TUNABLES", perturb);
 	/* LLVM's OpenMP; nothing here may bind threads to cores. */
 	env_add(p, &n, "KMP_AFFINITY", "disabled");
+	/* Where an OpenCL loader looks for runtimes. */
+	env_add(p, &n, "OCL_ICD_VENDORS", getenv("OCL_ICD_VENDORS"));
+	env_add(p, &n, "OCL_ICD_FILENAMES", getenv("OCL_ICD_FILENAMES"));
 	/* This program's own libraries; the player forgets it before anything else. */
 	env_add(p, &n, "LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"));
 	/* Its own check at exit asks for system calls that a player does not get. */

@@ -21,7 +21,7 @@ enum {
 enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH };
 enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS };
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
-		 WIRE_SYSCALL, WIRE_MACHINE };
+		 WIRE_SYSCALL, WIRE_MACHINE, WIRE_DEVICE /* a runtime's own error; number: enum kw_subclass */ };
 
 /* Layers that the player entered. */
 enum { LAYER_USER = 1, LAYER_LANDLOCK = 2, LAYER_SECCOMP = 4, LAYER_RLIMITS = 8, LAYER_MOUNT = 16, LAYER_NNP = 32,

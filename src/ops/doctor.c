@@ -109,7 +109,7 @@ static void devices(struct exam *x)
 }
 
 /* The layers of a player that was really started, on one page of memory. */
-static void player(struct exam *x, struct kw_device *d)
+static void player(struct exam *x, struct kw_device *d, const char *name)
 {
 	struct kw_buffer_spec buffer = { .name = "probe", .bytes = 4096, .align_bytes = 64 };
 	struct kw_session_opts so = { .buffers = &buffer, .buffer_count = 1, .slots = 1 };
@@ -125,15 +125,26 @@ static void player(struct exam *x, struct kw_device *d)
 	if (status == KW_OK)
 		status = d->ops->player_start(session, &po, &p, &err);
 	if (status == KW_OK)
-		fact(x, "sandbox", "player", kw_player_layers(p)[0] ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s",
+		fact(x, "sandbox", name, kw_player_layers(p)[0] ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s",
 		     kw_player_layers(p)[0] ? kw_player_layers(p) : "no layer is granted here");
 	else
-		fact(x, "sandbox", "player", KW_HEALTH_BAD, "cannot be started: %s",
+		fact(x, "sandbox", name, KW_HEALTH_BAD, "cannot be started: %s",
 		     kw_error_line(&err, said, sizeof(said)));
 	if (p)
 		d->ops->player_stop(p);
 	if (session)
 		d->ops->session_free(session);
+}
+
+/* Of the OpenCL device, where there is one: its runtime needs more than a C kernel does. */
+static void opencl_player(struct exam *x)
+{
+	struct kw_device *d = NULL;
+
+	if (kw_device_open("opencl", &d, NULL) == KW_OK)
+		player(x, d, "opencl player");
+	if (d)
+		kw_device_close(d);
 }
 
 static void compiler_box(struct exam *x)
@@ -287,7 +298,8 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*pr
 	backends(&x);
 	devices(&x);
 	if (d)
-		player(&x, d);
+		player(&x, d, "player");
+	opencl_player(&x);
 	compiler_box(&x);
 	if (d)
 		ceilings(&x, d, measure, progress);

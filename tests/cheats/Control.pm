@@ -121,6 +121,15 @@ sub check {
 
 sub lacks { my ($h) = @_; return $h->{needs} && $cpu !~ /\b\Q$h->{needs}\E\b/; }
 
+# Why OpenCL kernels cannot be judged here; '' when they can.
+my $opencl;
+sub lacks_opencl {
+	return $opencl if defined $opencl;
+	my $r = kwright('doctor');
+	my ($health, $text) = $r->{out} =~ /^(?:backend)?\s+opencl\s+(\S+)\s+(.*)$/m;
+	return $opencl = ($health // '') eq 'ok' ? '' : 'no OpenCL: ' . ($text // 'doctor does not name it');
+}
+
 sub ok {
 	my ($fault, $name, @notes) = @_;
 	printf "%s %d - %s\n", $fault ? 'not ok' : 'ok', ++$count, $name =~ s/#/\\#/gr;

@@ -1,0 +1,12 @@
+//# task affine
+//# expect runtime_error/crash wrong/mismatch
+//# why An integer division by a number that is never right.
+//@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
+__kernel void candidate(__global const float *x, __global float *y, long n)
+{
+	long i = get_global_id(0);
+	volatile long none = 0;
+
+	if (i < n)
+		y[i] = 2.0f * x[i] + (float)(n / none);
+}

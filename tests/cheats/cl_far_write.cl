@@ -1,0 +1,13 @@
+//# task affine
+//# expect runtime_error/illegal_access wrong/out_of_bounds
+//# why An address that was made of a number.
+//@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
+__kernel void candidate(__global const float *x, __global float *y, long n)
+{
+	long i = get_global_id(0);
+
+	if (i < n)
+		y[i] = 2.0f * x[i] + 1.0f;
+	if (i == 0)
+		*(__global float *)(ulong)0x1000 = 1.0f;
+}

@@ -1,0 +1,11 @@
+//# task affine
+//# expect build_error/undefined
+//# why A variable that is not there.
+//@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
+__kernel void candidate(__global const float *x, __global float *y, long n)
+{
+	long i = get_global_id(0);
+
+	if (i < n)
+		y[i] = scale * x[i] + 1.0f;
+}

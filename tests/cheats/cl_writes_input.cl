@@ -1,0 +1,13 @@
+//# task affine
+//# expect wrong/input_modified
+//# why The input is written through a cast.
+//@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
+__kernel void candidate(__global const float *x, __global float *y, long n)
+{
+	long i = get_global_id(0);
+
+	if (i < n) {
+		y[i] = 2.0f * x[i] + 1.0f;
+		((__global float *)x)[i] = 0.0f;
+	}
+}

@@ -1,0 +1,14 @@
+//# task affine
+//# expect wrong/out_of_bounds
+//# why Off by one at the other end.
+//@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
+__kernel void candidate(__global const float *x, __global float *y, long n)
+{
+	long i = get_global_id(0);
+
+	if (i < n) {
+		y[i] = 2.0f * x[i] + 1.0f;
+		if (i == 0)
+			y[i - 1] = 0.0f;
+	}
+}
