@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "author/emit_internal.h"
+#include "author/forms.h"
 
 const char *kw_au_printf(struct kw_au_emit *e, const char *fmt, ...)
 {
@@ -164,6 +165,9 @@ static bool alloc_tables(struct kw_au_emit *e)
 	e->named = kw_arena_calloc(g->arena, n, sizeof(*e->named));
 	e->cone = kw_arena_calloc(g->arena, n, sizeof(*e->cone));
 	e->uses = kw_arena_calloc(g->arena, n, sizeof(*e->uses));
+	e->divides = kw_arena_calloc(g->arena, n, sizeof(*e->divides));
+	e->exact = kw_arena_calloc(g->arena, n, sizeof(*e->exact));
+	e->by = kw_arena_calloc(g->arena, n, sizeof(*e->by));
 	e->param_name = kw_arena_calloc(g->arena, g->task->param_count + 1, sizeof(*e->param_name));
 	e->param_used = kw_arena_calloc(g->arena, g->task->param_count + 1, sizeof(*e->param_used));
 	e->total_name = kw_arena_calloc(g->arena, n, sizeof(*e->total_name));
@@ -171,7 +175,8 @@ static bool alloc_tables(struct kw_au_emit *e)
 	e->loaded = kw_arena_calloc(g->arena, tensors, sizeof(*e->loaded));
 	e->vector = kw_arena_calloc(g->arena, tensors, sizeof(*e->vector));
 	return e->total_name && e->var && e->named && e->cone && e->uses && e->param_name &&
-	       e->param_used && e->kept && e->loaded && e->vector;
+	       e->param_used && e->kept && e->loaded && e->vector && e->divides && e->exact &&
+	       e->by;
 }
 
 enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
@@ -405,6 +410,7 @@ static bool leaf(void *arg, const struct kw_node *n, struct kw_buf *out)
 				   ? NULL
 				   : leaf_text(p->e, n);
 
+	text = text ? text : kw_au_form(p->e, n);
 	if (!text)
 		return false;
 	kw_buf_addz(out, text);
@@ -607,7 +613,7 @@ void kw_au_forget(struct kw_au_emit *e, int pass)
 		enum kw_au_level level = kw_au_level(e, e->g->expr->nodes[i]);
 
 		if (level == KW_AU_ELEMENT || level == KW_AU_SEGMENT)
-			e->var[i] = NULL;
+			e->var[i] = e->by[i] = NULL;
 	}
 	for (int k = 0; k < e->cached_count; k++)
 		if (e->cached_pass[k] <= pass)
@@ -645,8 +651,8 @@ const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 					 kw_au_ctype(n->dtype), name, e->lang->strip,
 					 kw_au_for_each(e, e->lang->count, ""), name, text);
 		else
-			s = kw_au_printf(e, "%sconst %s %s = %s;\n", s, kw_au_ctype(n->dtype), name,
-					 text);
+			s = kw_au_printf(e, "%sconst %s %s = %s;\n%s", s, kw_au_ctype(n->dtype),
+					 name, text, kw_au_divisor(e, n, name));
 		e->var[n->id] = name;
 	}
 	return s;

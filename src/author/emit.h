@@ -55,6 +55,8 @@ struct kw_au_emit {
 	const char **var;   /* by node id: the variable that holds it; NULL: none (yet) */
 	bool *named, *cone; /* by node id */
 	int *uses;
+	bool *divides, *exact; /* by node id: many are divided by it; no cheaper form will do */
+	const char **by;       /* by node id: the kw_divisor made of it */
 	struct kw_au_red red[KW_AU_MAX_REDS];
 	int red_count;
 	const struct kw_node *cached[KW_AU_MAX_CACHED];

@@ -32,6 +32,7 @@ static const struct kw_au_lang languages[] = {
 	  .count = "n",
 	  .array = "",
 	  .unroll = "",
+	  .forms = true,
 	  .store = "STORE_STRIP($to, $from, n);" },
 	{ .backend = "cuda",
 	  .device = true,

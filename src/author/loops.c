@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "author/emit_internal.h"
+#include "author/forms.h"
 
 /* ---- passes ---- */
 
@@ -590,6 +591,7 @@ enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f)
 		return KW_NO;
 	}
 	choose_resident(e);
+	kw_au_find_divisors(e);
 	mark_named(e);
 	row = row_text(e);
 	for (int pass = 0; pass < e->g->stage_count && !e->failed; pass++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "author/emit_internal.h"
+#include "author/forms.h"
 
 const char *kw_au_red_init(const struct kw_au_red *r)
 {
@@ -228,8 +229,10 @@ static const char *result(struct kw_au_emit *e, struct kw_au_red *r, const char 
 				 kw_au_ctype(r->node->dtype), name, kw_au_ctype(r->node->dtype),
 				 value, type, count_text(e));
 	}
-	if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node))
+	if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node)) {
 		e->var[r->node->id] = name;
+		s = kw_au_printf(e, "%s%s", s, kw_au_divisor(e, r->node, name));
+	}
 	return s;
 }
 

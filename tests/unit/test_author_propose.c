@@ -208,6 +208,57 @@ static void odd(void)
 	end(&s);
 }
 
+/* Cheaper forms where they are right, and only there. */
+static void forms(void)
+{
+	static const struct {
+		const char *expr, *has, *has_not;
+	} checks[] = {
+		{ "softmax(x, axis=-1)", "kw_exp_negf(", "kw_expf(" },
+		{ "softmax(x, axis=-1)", "kw_overf(", " / row_sum" },
+		{ "exp(-abs(x)) + sum(x, axis=-1, keepdims=True)", "kw_exp_negf(", "kw_expf(" },
+		{ "exp(-x * x) + s", "kw_expf(", "kw_exp_negf(" }, /* (-x) * x, to us */
+		{ "exp(-(x * x)) + s", "kw_exp_negf(", "kw_expf(" },
+		{ "exp(-(x * z)) + s", "kw_expf(", "kw_exp_negf(" },
+		{ "exp(x - s)", "kw_expf(", "kw_exp_negf(" },
+		{ "exp(x - max(x * z, axis=-1, keepdims=True))", "kw_expf(", "kw_exp_negf(" },
+		{ "exp(x - min(x, axis=-1, keepdims=True))", "kw_expf(", "kw_exp_negf(" },
+		{ "exp(max(x, axis=-1, keepdims=True) - x)", "kw_expf(", "kw_exp_negf(" },
+		{ "x / s * z", "kw_overf(", " / " },
+		{ "x / z", " / ", "kw_overf(" },
+		{ "s / x", " / ", "kw_overf(" },
+		{ "x / s - z", " / ", "kw_overf(" },
+		{ "round(x / s)", " / ", "kw_overf(" },
+		{ "round(x / s * 127.0) * z", " / ", "kw_overf(" },
+		{ "where(x / s < 1.0, x, z)", " / ", "kw_overf(" },
+		{ "f64(x) / f64(s)", " / ", "kw_overf(" },
+		{ "x / max(abs(x), axis=-1, keepdims=True)", "kw_overf(", " / row_max" },
+	};
+	const char *inputs[] = { "x:f32[a=3,b=70]", "z:f32[a=3,b=70]", "s:f32[a=3,1]" };
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+		struct setting s = { 0 };
+		const char *text;
+
+		kw_arena_init(&s.arena, 64u << 20);
+		if (!ok(kw_task_parse_line(&s.task, checks[i].expr, inputs, 3, &s.err) == KW_OK &&
+				kw_expr_complete_task(&s.task, &s.err) == KW_OK &&
+				kw_expr_parse(&s.task, &s.arena, &s.expr, &s.err) == KW_OK &&
+				kw_author_propose(&s.task, s.expr, "c", &s.arena, &s.p, &s.count,
+						  &s.reasons, &s.reason_count, &s.err) == KW_OK &&
+				s.count > 0,
+			"a kernel for %s", checks[i].expr)) {
+			diag("%s", s.err.text);
+		} else {
+			text = strchr(strstr(s.p[0].candidate.source, "//@ kernel"), '{');
+			has_str(text, checks[i].has, "it says so");
+			ok(!strstr(strstr(text, "for (int i"), checks[i].has_not), "and not %s",
+			   checks[i].has_not);
+		}
+		end(&s);
+	}
+}
+
 static void no_backend(void)
 {
 	struct setting s;
@@ -227,6 +278,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(not_covered) / sizeof(*not_covered); i++)
 		refuses(not_covered[i]);
 	odd();
+	forms();
 	no_backend();
 	return done();
 }

@@ -16,6 +16,9 @@ static const char source[] =
 	"#define L(f) void v_##f(float *restrict y, const float *restrict x, int64_t n) { _Pragma(\"omp simd\") \\\n"
 	"for (int64_t i = 0; i < n; i++) y[i] = kw_##f(x[i]); }\n"
 	"L(expf) L(exp2f) L(expm1f) L(logf) L(log2f) L(log10f) L(log1pf) L(tanhf) L(sigmoidf) L(erff) L(rsqrtf)\n"
+	"L(exp_negf)\n"
+	"void v_overf(float *restrict y, const float *restrict x, float d, int64_t n) { const kw_divisor by = kw_divisor_of(d);\n"
+	"_Pragma(\"omp simd\") for (int64_t i = 0; i < n; i++) y[i] = kw_overf(x[i], by); }\n"
 	"L(siluf) L(geluf) L(gelu_tanhf) L(softplusf) L(sinf) L(cosf)\n"
 	"void v_powf(float *restrict y, const float *restrict x, const float *restrict z, int64_t n) {\n"
 	"for (int64_t i = 0; i < n; i++) y[i] = kw_powf(x[i], z[i]); }\n"
@@ -94,6 +97,7 @@ static const struct {
 	double low, high, ulp, absolute;
 } functions[] = {
 	{ "v_expf", exp, -INFINITY, INFINITY, 1.1, 0 },	    { "v_exp2f", exp2, -INFINITY, INFINITY, 1.1, 0 },
+	{ "v_exp_negf", exp, -INFINITY, 70, 1, 0 },
 	{ "v_expm1f", expm1, -INFINITY, INFINITY, 2, 0 },   { "v_logf", log, -INFINITY, INFINITY, 1, 0 },
 	{ "v_log2f", log2, -INFINITY, INFINITY, 2, 0 },	    { "v_log10f", log10, -INFINITY, INFINITY, 2, 0 },
 	{ "v_log1pf", log1p, -INFINITY, INFINITY, 2, 0 },   { "v_tanhf", tanh, -INFINITY, INFINITY, 1.5, 0 },
@@ -197,6 +201,45 @@ static void test_pow(const char *build)
 	}
 	ok(worst <= 0.6, "%s powf: %.2f ulp", build, worst);
 	is_int(wrong, 0, "%s powf: special values as in C", build);
+}
+
+/* Every exponent over every exponent, and the special values; where x / d rounds to Inf or not, either will do. */
+static void test_over(const char *build)
+{
+	static const float special[] = { 0.0f, -0.0f, 1.0f, -1.0f, 3.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 1.2e-38f, 3.4e38f,
+					 -3.4e38f, 0x1p64f, 0x1p-64f, 0x1.000002p64f, 0x1.fffffep-65f };
+	enum { S = sizeof(special) / sizeof(special[0]) };
+	static float x[BATCH], y[BATCH];
+	void (*f)(float *, const float *, float, int64_t);
+	uint64_t state = 1;
+	double worst = 0;
+	int wrong = 0;
+
+	GET(f, "v_overf");
+	for (int round = 0; f && round < 600; round++) {
+		uint32_t bits = (uint32_t)(state >> 32);
+		float d;
+
+		memcpy(&d, &bits, sizeof(d));
+		d = round < S ? special[round] : d;
+		for (int i = 0; i < BATCH; i++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			bits = (uint32_t)(state >> 32);
+			memcpy(&x[i], &bits, sizeof(bits));
+		}
+		memcpy(x, special, sizeof(special));
+		f(y, x, d, BATCH);
+		for (int i = 0; i < BATCH; i++) {
+			double want = (double)x[i] / (double)d;
+			bool edge = fabs(want) > 0x1.fffffcp127 && isfinite(want) && fabs(want) < 0x1.000002p128;
+
+			wrong += !edge && (!same_kind(y[i], want) || (want == 0 && !!signbit(y[i]) != !!signbit(want)));
+			if (!edge && isfinite((float)want))
+				worst = fmax(worst, ulps((double)y[i], want));
+		}
+	}
+	ok(f && worst <= 1.5, "%s overf: %.2f ulp", build, worst);
+	is_int(wrong, 0, "%s overf: special values as in C", build);
 }
 
 static void test_exp_f64(const char *build)
@@ -340,6 +383,7 @@ static void test_build(const char *label, const char *compiler, bool naive)
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		test_function(i, label);
 	test_pow(label);
+	test_over(label);
 	test_exp_f64(label);
 	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
 		test_narrow(label, narrow[i]);

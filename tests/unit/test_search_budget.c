@@ -76,7 +76,7 @@ static void test_evaluations(void)
 	add_three(&w);
 	for (int n = 1; n <= 16; n++) {
 		struct kw_store *s = open_store();
-		char what[32];
+		char what[64];
 
 		snprintf(what, sizeof(what), "%d evaluations", n);
 		is_int(run(&w, s, 0, (struct kw_budget){ .max_evaluations = n }, &r, &err), KW_OK, "%s", what);
@@ -131,7 +131,7 @@ static void test_refused(void)
 	world_add(&w, "honest", "//! ns 800");
 	for (int n = 1; n <= 12; n++) {
 		struct kw_store *s = open_store();
-		char what[32];
+		char what[64];
 
 		snprintf(what, sizeof(what), "%d, two that are refused", n);
 		run(&w, s, 0, (struct kw_budget){ .max_evaluations = n }, &r, &err);
@@ -156,7 +156,7 @@ static void test_time(void)
 	w.takes_ns = 2 * MS;
 	for (int ms = 1; ms <= 64; ms *= 2) {
 		struct kw_store *s = open_store();
-		char what[32];
+		char what[64];
 
 		snprintf(what, sizeof(what), "%d ms", ms);
 		is_int(run(&w, s, 0, (struct kw_budget){ .max_wall_ns = (int64_t)ms * MS }, &r, &err), KW_OK, "%s", what);

@@ -2,22 +2,30 @@
 //@ title One row a thread: reduction passes over a row that stays in cache, then one writing pass
 //@ why The row comes from memory once: the later passes of the same thread find it in L1 or L2.
 //@ why Every pass runs in strips of STRIP columns with one partial result a lane, so sums need no -ffast-math to be vector code.
+//@ why Whole strips have a loop of their own: the compiler knows their length, unrolls them, and keeps lanes and constants in registers.
 //@ why Partial results are folded in pairs at the end of a pass: closer to the exact sum than one running value.
 //@ why Values that are dear to compute (exp, ...) are kept in a row buffer in cache instead of being computed again.
 //@ why With PREFETCH=1 the next row is fetched to L2 while the arithmetic of this one keeps the memory idle.
 //@ why With STREAM=1 outputs leave by non-temporal stores, which saves reading the output's lines first.
+//@ why With WIDE=1 gcc uses 512-bit vectors, which it avoids by itself: faster where they do not lower the clock.
 //@ roles x=input y=output
 //< plan
 //@ kernel row_reduce args=(x, y, row_buffer, rows:i64, cols:i64, cores:i32)
 //@ workspace row_buffer f32[cores, cdiv(cols, 16) * 16]
 //>
-//@ tune STRIP in {32, 64, 128} default 64
+//@ tune STRIP in {64, 128} default 64
 //@ tune STREAM in {0, 1} default 1
 //@ tune PREFETCH in {0, 1} default 1
+//@ tune WIDE in {0, 1} default 0
+//@ where WIDE == 0 || simd_bytes >= 64
 #ifndef STRIP
 #define STRIP 64
 #define STREAM 1
 #define PREFETCH 1
+#define WIDE 0
+#endif
+#if WIDE && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
 #endif
 #if STREAM
 #define STORE_STRIP(dst, src, n) KW_STREAM_ROW(dst, src, n)
@@ -32,6 +40,8 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 		int32_t cores)
 //>
 {
+	const int64_t whole = cols - cols % STRIP;
+
 #pragma omp parallel num_threads(cores)
 	{
 		//< thread
@@ -51,8 +61,8 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 			for (int i = 0; i < STRIP; i++)
 				sum_lanes[i] = 0.0f;
 			//>
-			for (int64_t col = 0; col < cols; col += STRIP) {
-				const int n = cols - col < STRIP ? (int)(cols - col) : STRIP;
+			for (int64_t col = 0; col < whole; col += STRIP) {
+				const int n = STRIP;
 
 				//< prefetch
 #if PREFETCH
@@ -70,19 +80,34 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 					//>
 				}
 			}
+			if (whole < cols) {
+				const int64_t col = whole;
+				const int n = (int)(cols - whole);
+
+#pragma omp simd
+				for (int i = 0; i < n; i++) {
+					//< body
+					const float exp_i = kw_expf(x_row[col + i]);
+
+					buffer[col + i] = exp_i;
+					sum_lanes[i] += exp_i;
+					//>
+				}
+			}
 			//< fold
 			for (int w = STRIP / 2; w > 0; w /= 2)
 				for (int i = 0; i < w; i++)
 					sum_lanes[i] += sum_lanes[i + w];
 			const float sum = sum_lanes[0];
+			const kw_divisor by_sum = kw_divisor_of(sum);
 			//>
 
 			//>
 			//< finish
 			//>
 			//< for write
-			for (int64_t col = 0; col < cols; col += STRIP) {
-				const int n = cols - col < STRIP ? (int)(cols - col) : STRIP;
+			for (int64_t col = 0; col < whole; col += STRIP) {
+				const int n = STRIP;
 				//< strip
 				float y_strip[STRIP];
 				//>
@@ -92,7 +117,24 @@ void row_reduce(const float *restrict x, float *restrict y, float *restrict row_
 #pragma omp simd
 				for (int i = 0; i < n; i++) {
 					//< body
-					y_strip[i] = buffer[col + i] / sum;
+					y_strip[i] = kw_overf(buffer[col + i], by_sum);
+					//>
+				}
+				//< store
+				STORE_STRIP(y_row + col, y_strip, n);
+				//>
+			}
+			if (whole < cols) {
+				const int64_t col = whole;
+				const int n = (int)(cols - whole);
+				//< strip
+				float y_strip[STRIP];
+				//>
+
+#pragma omp simd
+				for (int i = 0; i < n; i++) {
+					//< body
+					y_strip[i] = kw_overf(buffer[col + i], by_sum);
 					//>
 				}
 				//< store
