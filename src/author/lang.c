@@ -23,6 +23,16 @@ static const char *const cuda_rough[][2] = {
 	{ NULL, NULL },
 };
 
+/* OpenCL C has one name for all types. */
+static const char *const opencl_names[][2] = {
+	{ "sqrtf", "sqrt" },   { "fabsf", "fabs" },   { "floorf", "floor" },
+	{ "ceilf", "ceil" },   { "rintf", "rint" },   { "truncf", "trunc" },
+	{ "tanf", "tan" },     { "atanf", "atan" },   { "kw_expf", "exp" },
+	{ "kw_exp", "exp" },   { "kw_exp2f", "exp2" }, { "kw_logf", "log" },
+	{ "kw_log", "log" },   { "kw_tanhf", "tanh" }, { "kw_sinf", "sin" },
+	{ "kw_cosf", "cos" },  { "kw_powf", "pow" },  { NULL, NULL },
+};
+
 static const struct kw_au_lang languages[] = {
 	{ .backend = "c",
 	  .kernel = "void ",
@@ -50,6 +60,20 @@ static const struct kw_au_lang languages[] = {
 	  .names = cuda_names,
 	  .rough = cuda_rough,
 	  .rough_lines = "//@ flags -prec-div=false\n" },
+	{ .backend = "opencl",
+	  .device = true,
+	  .kernel = "__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void ",
+	  .address = "__global ",
+	  .restricted = "restrict",
+	  .strip = "VEC",
+	  .count = "VEC",
+	  .array = "__attribute__((aligned(16))) ",
+	  .unroll = "#pragma unroll\n",
+	  .load = "kw_load_vec($to, $from, VEC);",
+	  .fetch = "kw_load_vec($to, $from, VEC);",
+	  .store = "kw_store_vec($to, $from, VEC);",
+	  .team = "kw_team_$op($value, LANES, WIDTH, room)",
+	  .names = opencl_names },
 };
 
 const struct kw_au_lang *kw_au_lang_find(const char *backend)

@@ -30,6 +30,7 @@ struct kw_build_result {
 struct kw_backend {
 	const char *name, *language, *extensions; /* "c", "C17", ".c" */
 	const char *device;                       /* device kind that runs it: "cpu" */
+	const char *header;                       /* kw.h in this language: a path among the built-in files */
 	bool per_block;                           /* the code depends on block and smem too, not on the defines alone */
 	/* Required. Whether it works here; fills text ("gcc 12.2.0, clang 14.0.6") or says what to install. */
 	enum kw_status (*probe)(char *text, size_t text_bytes, struct kw_error *err);

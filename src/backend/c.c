@@ -418,6 +418,7 @@ const struct kw_backend kw_backend_c = {
 	.language = "C17",
 	.extensions = ".c",
 	.device = "cpu",
+	.header = HEADER_PATH,
 	.probe = probe_c,
 	.build = build_c,
 };

@@ -625,6 +625,7 @@ const struct kw_backend kw_backend_cuda = {
 	.language = "CUDA C++17",
 	.extensions = ".cu .cuh",
 	.device = "nvidia",
+	.header = HEADER_PATH,
 	.probe = probe_cuda,
 	.build = build_cuda,
 };

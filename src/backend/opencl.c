@@ -383,6 +383,7 @@ const struct kw_backend kw_backend_opencl = {
 	.language = "OpenCL C",
 	.extensions = ".cl",
 	.device = "opencl",
+	.header = HEADER_PATH,
 	.per_block = true,
 	.probe = probe_opencl,
 	.build = build_opencl,

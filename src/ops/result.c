@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/file.h"
 #include "ops/internal.h"
 
@@ -13,18 +14,19 @@ struct writer {
 	struct kw_buf text;
 	const struct kw_task *task;
 	const struct kw_candidate *c;
-	const char *dir, *base;           /* base: a file name without its ending */
+	const struct kw_backend *backend;
+	const char *dir, *base, *ending;  /* base: a file name without its ending, ".c" */
 	const char *kernel, *header, *report; /* paths */
 };
 
 /* A name that is safe as a file's, without the ending. */
-static const char *safe_name(struct kw_arena *a, const char *name)
+static const char *safe_name(struct kw_arena *a, const char *name, const char *ending)
 {
 	char *out = kw_arena_strdup(a, name && name[0] ? name : "kernel");
 	size_t n = out ? strlen(out) : 0;
 
-	if (n > 2 && strcmp(out + n - 2, ".c") == 0)
-		out[n - 2] = '\0';
+	if (n > strlen(ending) && strcmp(out + n - strlen(ending), ending) == 0)
+		out[n - strlen(ending)] = '\0';
 	for (char *p = out; p && *p; p++)
 		if (!isalnum((unsigned char)*p) && *p != '_')
 			*p = '_';
@@ -47,6 +49,12 @@ static const struct kw_plan_tune *tune_at(const struct kw_candidate *c, int line
 	return NULL;
 }
 
+/* Called like any function; what other backends make is launched. */
+static bool is_c(const struct writer *w)
+{
+	return strcmp(w->backend->name, "c") == 0;
+}
+
 /* The source with every tune line fixed to its value; a macro stands above it for a build by hand. */
 static void write_kernel(struct writer *w)
 {
@@ -54,8 +62,8 @@ static void write_kernel(struct writer *w)
 	int number = 0;
 	int64_t value;
 
-	kw_buf_printf(&w->text, "/* %s by Kernelwright: candidate %.12s at its tuned point. Build: see %s.h. */\n",
-		      w->c->name, w->c->sha256, w->base);
+	kw_buf_printf(&w->text, "/* %s by Kernelwright: candidate %.12s at its tuned point. %s: see %s.%s. */\n",
+		      w->c->name, w->c->sha256, is_c(w) ? "Build" : "Launch", w->base, is_c(w) ? "h" : "txt");
 	for (size_t i = 0; i < w->c->plan.tune_count; i++)
 		kw_buf_printf(&w->text, "#ifndef %s\n#define %s %lld\n#endif\n", w->c->plan.tunes[i].name,
 			      w->c->plan.tunes[i].name, (long long)tune_value(w->c, i));
@@ -167,6 +175,56 @@ static void write_header(struct writer *w)
 		prototype(w, &p->kernels[i]);
 }
 
+static void list_sizes(struct writer *w, const char *name, const struct kw_intexpr *const *sizes, int rank)
+{
+	kw_buf_printf(&w->text, "  %s = (", name);
+	for (int i = 0; i < rank; i++)
+		kw_buf_printf(&w->text, "%s%s", i ? ", " : "", kw_intexpr_text(sizes[i]));
+	kw_buf_addz(&w->text, ")\n");
+}
+
+static void launch(struct writer *w, const struct kw_plan_kernel *k)
+{
+	kw_buf_printf(&w->text, "%s\n", k->name);
+	list_sizes(w, "grid", k->grid, k->grid_rank);
+	list_sizes(w, "block", k->block, k->block_rank);
+	if (k->smem)
+		kw_buf_printf(&w->text, "  smem = %s bytes\n", kw_intexpr_text(k->smem));
+	kw_buf_addz(&w->text, "  arguments:");
+	for (size_t i = 0; i < k->arg_count; i++) {
+		const struct kw_plan_arg *arg = &k->args[i];
+
+		if (arg->kind == KW_ARG_SCALAR)
+			kw_buf_printf(&w->text, "%s %s:%s", i ? "," : "", kw_intexpr_text(arg->expr),
+				      kw_dtype_name(arg->dtype));
+		else
+			kw_buf_printf(&w->text, "%s %s", i ? "," : "", arg->name ? arg->name : "scratch");
+	}
+	kw_buf_addc(&w->text, '\n');
+}
+
+/* For a kernel that is no C function. */
+static void write_launches(struct writer *w)
+{
+	const struct kw_plan *p = &w->c->plan;
+
+	kw_buf_printf(&w->text, "How to launch %s%s, made by Kernelwright for the task %s.\n\nCompile with kw.h in front", w->base,
+		      w->ending, w->task->name);
+	for (size_t i = 0; i < p->flag_count; i++)
+		kw_buf_printf(&w->text, "%s %s", i ? "" : " and", p->flags[i]);
+	kw_buf_addz(&w->text, ".\n");
+	for (size_t i = 0; i < p->define_count; i++)
+		kw_buf_printf(&w->text, "-D%s=VALUE, where VALUE is  %s\n", p->defines[i].name,
+			      kw_intexpr_text(p->defines[i].expr));
+	for (size_t i = 0; i < p->require_count; i++)
+		kw_buf_printf(&w->text, "Only where  %s\n", kw_intexpr_text(p->requires[i]));
+	kw_buf_addz(&w->text, "The grid counts blocks (work-groups), the block threads (work-items) in one.\n\n");
+	for (size_t i = 0; i < p->kernel_count; i++)
+		launch(w, &p->kernels[i]);
+	kw_buf_printf(&w->text, "\nOr judge it again:  kwright eval %s %s%s\n", w->task->name, w->base,
+		      w->ending);
+}
+
 /* Writes the buffer and empties it. */
 static enum kw_status flush(struct writer *w, const char *path, struct kw_error *err)
 {
@@ -183,7 +241,7 @@ static enum kw_status copy_kw_h(struct writer *w, struct kw_error *err)
 	char *text;
 	size_t len;
 	const char *path = kw_path_join(&w->arena, w->dir, "kw.h");
-	enum kw_status status = kw_data_read("src/backend/builtin/kw.h", &w->arena, &text, &len, err);
+	enum kw_status status = kw_data_read(w->backend->header, &w->arena, &text, &len, err);
 
 	return status == KW_OK ? kw_file_write(path, text, len, err) : status;
 }
@@ -213,10 +271,16 @@ static enum kw_status write_report(struct writer *w, struct kw_store *s, int64_t
 
 static enum kw_status set_paths(struct writer *w, struct kw_store *s, int64_t run_id, struct kw_error *err)
 {
-	w->base = safe_name(&w->arena, w->c->name);
+	w->backend = kw_backend_find(w->c->backend);
+	if (!w->backend)
+		return kw_fail(err, KW_ERR_BUG, "", "the best kernel has no backend");
+	w->ending = kw_arena_strndup(&w->arena, w->backend->extensions, strcspn(w->backend->extensions, " "));
+	if (!w->ending)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	w->base = safe_name(&w->arena, w->c->name, w->ending);
 	w->dir = kw_arena_printf(&w->arena, "%s/results/%lld", kw_store_dir(s), (long long)run_id);
-	w->kernel = kw_arena_printf(&w->arena, "%s/%s.c", w->dir, w->base);
-	w->header = kw_arena_printf(&w->arena, "%s/%s.h", w->dir, w->base);
+	w->kernel = kw_arena_printf(&w->arena, "%s/%s%s", w->dir, w->base, w->ending);
+	w->header = kw_arena_printf(&w->arena, "%s/%s.%s", w->dir, w->base, is_c(w) ? "h" : "txt");
 	w->report = kw_arena_printf(&w->arena, "%s/report.txt", w->dir);
 	if (!w->base || !w->dir || !w->kernel || !w->header || !w->report)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
@@ -237,7 +301,10 @@ enum kw_status kw_op_result_write(struct kw_store *s, int64_t run_id, const stru
 		status = flush(&w, w.kernel, err);
 	}
 	if (status == KW_OK) {
-		write_header(&w);
+		if (is_c(&w))
+			write_header(&w);
+		else
+			write_launches(&w);
 		status = flush(&w, w.header, err);
 	}
 	if (status == KW_OK)

@@ -83,7 +83,7 @@ static void judge_one(struct kw_judge *j, const struct kw_task *t, const struct 
 	kw_verdict_release(&v);
 }
 
-static void judge_task(struct kw_judge *j, const char *name, int cases)
+static void judge_task(struct kw_judge *j, const char *backend, const char *name, int cases)
 {
 	struct kw_task t;
 	struct kw_expr *e;
@@ -95,7 +95,7 @@ static void judge_task(struct kw_judge *j, const char *name, int cases)
 
 	kw_arena_init(&a, 256u << 20);
 	if (kw_task_load(&t, name, &err) != KW_OK || kw_expr_parse(&t, &a, &e, &err) != KW_OK ||
-	    kw_author_propose(&t, e, "c", &a, &p, &n, &why, &reasons, &err) != KW_OK) {
+	    kw_author_propose(&t, e, backend, &a, &p, &n, &why, &reasons, &err) != KW_OK) {
 		ok(false, "%s: %s", name, err.text);
 		return;
 	}
@@ -106,6 +106,11 @@ static void judge_task(struct kw_judge *j, const char *name, int cases)
 	kw_task_release(&t);
 	kw_arena_release(&a);
 }
+
+/* OpenCL: one of each kind, where there is a runtime. */
+static const char *const opencl[] = { "softmax", "layernorm_bf16", "residual_rmsnorm", "cross_entropy", "argmax_last",
+				      "sum_last_f64", "max_first", "mean_middle", "bias_gelu",
+				      "gelu_bf16", "swiglu", "transpose" };
 
 int main(void)
 {
@@ -118,7 +123,15 @@ int main(void)
 		return done();
 	}
 	for (size_t i = 0; i < sizeof(judged) / sizeof(*judged); i++)
-		judge_task(j, judged[i].task, judged[i].cases);
+		judge_task(j, "c", judged[i].task, judged[i].cases);
+	kw_judge_free(j);
+	if (kw_judge_new("opencl", &j, &err) != KW_OK) {
+		skip(1, "no OpenCL here");
+		diag("%s", err.text);
+		return done();
+	}
+	for (size_t i = 0; i < sizeof(opencl) / sizeof(*opencl); i++)
+		judge_task(j, "opencl", opencl[i], 2);
 	kw_judge_free(j);
 	return done();
 }

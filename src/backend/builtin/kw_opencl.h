@@ -110,6 +110,18 @@ KW_OV float KW_F32(int v) { return (float)v; }
 KW_OV float KW_F32(long v) { return (float)v; }
 KW_OV float KW_F32(uchar v) { return (float)v; }
 
+#ifdef cl_khr_fp64
+KW_OV float KW_F32(double v) { return (float)v; }
+KW_OV double KW_F64(double v) { return v; }
+KW_OV double KW_F64(float v) { return (double)v; }
+KW_OV double KW_F64(kw_f16 v) { return (double)kw_f16_to_f32(v); }
+KW_OV double KW_F64(kw_bf16 v) { return (double)kw_bf16_to_f32(v); }
+KW_OV double KW_F64(kw_f8e4m3 v) { return (double)kw_f8e4m3_to_f32(v); }
+KW_OV double KW_F64(kw_f8e5m2 v) { return (double)kw_f8e5m2_to_f32(v); }
+KW_OV double KW_F64(int v) { return (double)v; }
+KW_OV double KW_F64(long v) { return (double)v; }
+#endif
+
 /* ---- stores that convert ---- */
 
 #define KW_STORES_(space)                                                                 \
@@ -125,6 +137,45 @@ KW_OV float KW_F32(uchar v) { return (float)v; }
 	KW_OV void kw_store(space uchar *p, float v) { *p = (uchar)v; }
 KW_STORES_(__global)
 KW_STORES_(__local)
+KW_STORES_(__private)
+#ifdef cl_khr_fp64
+KW_OV void kw_store(__global double *p, double v) { *p = v; }
+KW_OV void kw_store(__local double *p, double v) { *p = v; }
+KW_OV void kw_store(__private double *p, double v) { *p = v; }
+#endif
+#define KW_STORE(p, v) kw_store(p, v)
+
+/* ---- n elements at once, n a constant: whole vectors of 16 bytes where n is a multiple of k. Both addresses are then
+ * aligned to 16 bytes. ---- */
+
+#define KW_VECTORS_(T, V, k)                                                              \
+	KW_OV void kw_load_vec(__private T *to, const __global T *from, int n)            \
+	{                                                                                 \
+		for (int i = 0; n % k == 0 && i < n / k; i++)                             \
+			((__private V *)to)[i] = ((const __global V *)from)[i];           \
+		for (int i = 0; n % k != 0 && i < n; i++)                                 \
+			to[i] = from[i];                                                  \
+	}                                                                                 \
+	KW_OV void kw_store_vec(__global T *to, const __private T *from, int n)           \
+	{                                                                                 \
+		for (int i = 0; n % k == 0 && i < n / k; i++)                             \
+			((__global V *)to)[i] = ((const __private V *)from)[i];           \
+		for (int i = 0; n % k != 0 && i < n; i++)                                 \
+			to[i] = from[i];                                                  \
+	}
+KW_VECTORS_(float, float4, 4)
+KW_VECTORS_(int, int4, 4)
+KW_VECTORS_(long, long2, 2)
+KW_VECTORS_(short, short8, 8)
+KW_VECTORS_(char, char16, 16)
+KW_VECTORS_(uchar, uchar16, 16)
+KW_VECTORS_(kw_f16, ushort8, 8)
+KW_VECTORS_(kw_bf16, ushort8, 8)
+KW_VECTORS_(kw_f8e4m3, uchar16, 16)
+KW_VECTORS_(kw_f8e5m2, uchar16, 16)
+#ifdef cl_khr_fp64
+KW_VECTORS_(double, double2, 2)
+#endif
 
 /* ---- maximum and minimum: a NaN on either side wins, as in numpy and torch ---- */
 
@@ -165,5 +216,69 @@ KW_FN float kw_gelu_tanhf(float x)
 	return 0.5f * x * (1.0f + tanh(0.797884561f * fma(0.044715f * x * x, x, x)));
 }
 KW_FN float kw_softplusf(float x) { return (x > 0.0f ? x : 0.0f) + log1p(exp(-fabs(x))); }
+
+#define INT32_MIN INT_MIN
+#define INT32_MAX INT_MAX
+#define INT64_MIN LONG_MIN
+#define INT64_MAX LONG_MAX
+
+#ifdef cl_khr_fp64
+KW_FN double kw_max(double a, double b) { return ((a > b) | (a != a)) ? a : b; }
+KW_FN double kw_min(double a, double b) { return ((a < b) | (a != a)) ? a : b; }
+KW_FN double kw_fma(double a, double b, double c) { return fma(a, b, c); }
+KW_FN double kw_exp(double x) { return exp(x); }
+KW_FN double kw_log(double x) { return log(x); }
+KW_FN double kw_tanh(double x) { return tanh(x); }
+KW_FN double kw_erf(double x) { return erf(x); }
+KW_FN double kw_sin(double x) { return sin(x); }
+KW_FN double kw_cos(double x) { return cos(x); }
+KW_FN double kw_pow(double x, double y) { return pow(x, y); }
+KW_FN double kw_rsqrt(double x) { return 1.0 / sqrt(x); }
+KW_FN double kw_sigmoid(double x)
+{
+	double e = exp(-fabs(x)), r = 1.0 / (1.0 + e);
+
+	return x < 0.0 ? e * r : r;
+}
+#endif
+
+/* ---- teams: what `lanes` work-items (a power of two) have, joined in a tree; each of them gets it. Members are `width`
+ * work-items apart: 1 where they stand side by side. room: a ulong for each work-item of the group. All work-items of the
+ * group must call. ---- */
+
+#define KW_TEAM_(name, T, JOINED)                                                         \
+	KW_OV T kw_team_##name(T v, int lanes, int width, __local ulong *room)            \
+	{                                                                                 \
+		const int at = (int)get_local_id(0), lane = at / width % lanes;           \
+		__local T *part = (__local T *)room;                                      \
+                                                                                          \
+		if (lanes == 1)                                                           \
+			return v;                                                         \
+		barrier(CLK_LOCAL_MEM_FENCE); /* the last join's values are read */       \
+		part[at] = v;                                                             \
+		for (int w = lanes / 2; w > 0; w /= 2) {                                  \
+			barrier(CLK_LOCAL_MEM_FENCE);                                     \
+			if (lane < w) {                                                   \
+				const T a = part[at], b = part[at + w * width];           \
+                                                                                          \
+				part[at] = JOINED;                                        \
+			}                                                                 \
+		}                                                                         \
+		barrier(CLK_LOCAL_MEM_FENCE);                                             \
+		return part[at - lane * width];                                           \
+	}
+#define KW_TEAMS_(T, MAX, MIN)                                                            \
+	KW_TEAM_(sum, T, a + b)                                                           \
+	KW_TEAM_(prod, T, a *b)                                                           \
+	KW_TEAM_(max, T, MAX)                                                             \
+	KW_TEAM_(min, T, MIN)                                                             \
+	KW_TEAM_(any, T, (T)((a != 0) | (b != 0)))                                        \
+	KW_TEAM_(all, T, (T)((a != 0) & (b != 0)))
+KW_TEAMS_(float, kw_maxf(a, b), kw_minf(a, b))
+KW_TEAMS_(int, max(a, b), min(a, b))
+KW_TEAMS_(long, max(a, b), min(a, b))
+#ifdef cl_khr_fp64
+KW_TEAMS_(double, kw_max(a, b), kw_min(a, b))
+#endif
 
 #endif
