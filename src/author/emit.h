@@ -69,6 +69,8 @@ struct kw_au_emit {
 	const char *names[256]; /* taken */
 	int name_count;
 	const char **total_name;     /* by node id: of reductions over all rows */
+	/* Words of the plan: sizes (NULL: rows, segs, cols), and defines that the author writes; end with NULL. */
+	const char *(*sizes)[2], *(*defines)[2];
 	bool uses_cores, wants_segs; /* the pattern's signature has them */
 	/* The lists that were filled, whose heads and row values come last; NULL: there is none. */
 	struct kw_fill *stages, *write, *finish, *total;

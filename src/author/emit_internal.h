@@ -34,8 +34,9 @@ const char *kw_au_lanes(struct kw_au_emit *e, int pass);
 const char *kw_au_accumulate(struct kw_au_emit *e, const struct kw_au_red *r);
 const char *kw_au_fold(struct kw_au_emit *e, int pass);
 const char *kw_au_combine(struct kw_au_emit *e, int pass);
-/* What the whole team has of `value`; on a CPU a thread is its own team. */
-const char *kw_au_team(struct kw_au_emit *e, const struct kw_au_red *r, const char *value);
+/* What a group of threads has of `value`, joined as the language says (`how`); on a CPU a thread is alone. */
+const char *kw_au_join(struct kw_au_emit *e, const struct kw_au_red *r, const char *how,
+		       const char *value);
 /* ", "-separated lists of a kernel line and of a C signature. */
 struct kw_au_args {
 	const char *plan, *c;
@@ -47,6 +48,13 @@ void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size
 void kw_au_arg_scalars(struct kw_au_emit *e, struct kw_au_args *a);
 const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines,
 				const char *name, enum kw_dtype d, const char *shape);
+/* The pattern's own plan lines (its slot `plan`), in the task's sizes and without its workspaces; fills the
+ * kernels' heads in. */
+const char *kw_au_plan(struct kw_au_emit *e, const char *kernel, const struct kw_au_args *a,
+		       struct kw_fill *f);
+/* `define NAME = …`: how many elements of the tensors marked can be moved at once, where rows have `cols` of them. */
+const char *kw_au_vector_lines(struct kw_au_emit *e, const char *name, const char *cols,
+			       const bool *tensors);
 const char *kw_au_section(struct kw_au_emit *e, int pass);
 void kw_au_forget(struct kw_au_emit *e, int pass);
 void kw_au_forget_segment_names(struct kw_au_emit *e);

@@ -127,25 +127,38 @@ const char *kw_au_wrap(struct kw_au_emit *e, const char *text)
 	return kw_au_printf(e, "%s\n", s);
 }
 
-/* `rows` and `cols` of a `when` line as the task's own sizes. */
-const char *kw_au_substitute(struct kw_au_emit *e, const char *when)
+/* The pattern's words for sizes, as the task's own. */
+static const char *size_text(struct kw_au_emit *e, const char *word, size_t n)
 {
 	const struct kw_au_graph *g = e->g;
-	const char *rows = kw_au_product(g, g->row_atoms, g->row_count), *segs, *cols;
+
+	if (e->sizes) {
+		for (size_t i = 0; e->sizes[i][0]; i++)
+			if (strlen(e->sizes[i][0]) == n && !memcmp(word, e->sizes[i][0], n))
+				return e->sizes[i][1];
+		return NULL;
+	}
+	if (n == 4 && !memcmp(word, "rows", 4))
+		return kw_au_product(g, g->row_atoms, g->row_count);
+	if (n == 4 && !memcmp(word, "segs", 4))
+		return kw_au_product(g, g->seg_atoms, g->seg_count);
+	if (n == 4 && !memcmp(word, "cols", 4))
+		return g->col_atom >= 0 ? g->atoms[g->col_atom].size : "1";
+	return NULL;
+}
+
+/* Sizes in a line of the pattern as the task's own. */
+const char *kw_au_substitute(struct kw_au_emit *e, const char *when)
+{
 	const char *out = "";
 
-	segs = kw_au_product(g, g->seg_atoms, g->seg_count);
-	cols = g->col_atom >= 0 ? g->atoms[g->col_atom].size : "1";
 	for (const char *p = when; *p;) {
 		size_t n = 0;
-		const char *to = NULL;
+		const char *to;
 
 		while (isalnum((unsigned char)p[n]) || p[n] == '_')
 			n++;
-		to = n == 4 && !memcmp(p, "rows", 4)   ? rows
-		     : n == 4 && !memcmp(p, "segs", 4) ? segs
-		     : n == 4 && !memcmp(p, "cols", 4) ? cols
-						       : NULL;
+		to = n ? size_text(e, p, n) : NULL;
 		if (to)
 			out = kw_au_printf(e, "%s(%s)", out, to);
 		else
@@ -157,30 +170,21 @@ const char *kw_au_substitute(struct kw_au_emit *e, const char *when)
 
 /* ---- the plan: the pattern's own lines, in the task's sizes ---- */
 
-/* Conditions under which v elements can be moved at once: every row begins at a multiple of v, and
- * every address at one of the access, which is at most 16 bytes. */
-static const char *vector_condition(struct kw_au_emit *e, const char *cols, int v)
+/* Conditions under which v elements of t can be moved at once: every row begins at a multiple of v,
+ * and the address at one of the access, which is at most 16 bytes. */
+static const char *tensor_condition(struct kw_au_emit *e, const struct kw_au_tensor *t, int v)
 {
-	const char *s = kw_au_printf(e, "(%s) %% %d == 0", cols, v);
+	int bytes = v * (int)kw_dtype_bytes(t->dtype);
+	const char *s = kw_au_printf(e, " && %s.align >= %d", t->name, bytes < 16 ? bytes : 16);
 
-	for (size_t i = 0; i < e->g->tensor_count; i++) {
-		const struct kw_au_tensor *t = &e->g->tensors[i];
-		int bytes = v * (int)kw_dtype_bytes(t->dtype);
-
-		if (!e->vector[i] || !t->used)
-			continue;
-		s = kw_au_printf(e, "%s && %s.align >= %d", s, t->name, bytes < 16 ? bytes : 16);
-		for (int k = 0; k < KW_MAX_RANK; k++)
-			if (t->strides >> k & 1)
-				s = kw_au_printf(e, "%s && %s.stride%d %% %d == 0", s, t->name, k,
-						 v);
-	}
+	for (int k = 0; k < KW_MAX_RANK; k++)
+		if (t->strides >> k & 1)
+			s = kw_au_printf(e, "%s && %s.stride%d %% %d == 0", s, t->name, k, v);
 	return s;
 }
 
-/* VEC: as many elements as make 16 bytes of the narrowest tensor, or fewer where the case asks for
- * it. */
-static const char *vector_lines(struct kw_au_emit *e, const char *cols)
+const char *kw_au_vector_lines(struct kw_au_emit *e, const char *name, const char *cols,
+			       const bool *tensors)
 {
 	const char *s = "", *choice = "";
 	int most = 1;
@@ -188,15 +192,19 @@ static const char *vector_lines(struct kw_au_emit *e, const char *cols)
 	for (size_t i = 0; i < e->g->tensor_count; i++) {
 		int n = 16 / (int)kw_dtype_bytes(e->g->tensors[i].dtype);
 
-		if (e->vector[i] && n > most)
+		if (tensors[i] && n > most)
 			most = n > 8 ? 8 : n;
 	}
 	for (int v = most; v > 1; v /= 2) {
-		s = kw_au_printf(e, "%s//@ define %s%d = %s\n", s, e->lang->strip, v,
-				 vector_condition(e, cols, v));
-		choice = kw_au_printf(e, "%s%s%d ? %d : ", choice, e->lang->strip, v, v);
+		s = kw_au_printf(e, "%s//@ define %s%d = (%s) %% %d == 0", s, name, v, cols, v);
+		for (size_t i = 0; i < e->g->tensor_count; i++)
+			if (tensors[i] && e->g->tensors[i].used)
+				s = kw_au_printf(e, "%s%s", s,
+						 tensor_condition(e, &e->g->tensors[i], v));
+		s = kw_au_printf(e, "%s\n", s);
+		choice = kw_au_printf(e, "%s%s%d ? %d : ", choice, name, v, v);
 	}
-	return kw_au_printf(e, "%s//@ define %s = %s1\n", s, e->lang->strip, choice);
+	return kw_au_printf(e, "%s//@ define %s = %s1\n", s, name, choice);
 }
 
 /* `//@ kernel NAME_pass grid=(…) args=(…)`: what follows the pattern's name, and what is between
@@ -270,27 +278,33 @@ static const char *kernel_lines(struct kw_au_emit *e, const char *kernel, const 
 	return s;
 }
 
-/* The lines of the pattern's slot `plan` but for its workspaces, which are the example's. */
-static const char *plan_lines(struct kw_au_emit *e, const char *kernel, const struct kw_au_args *a,
-			      const char *cols, struct kw_fill *f)
+/* `//@ define NAME = …` of a name that the author knows better. */
+static const char *own_define(struct kw_au_emit *e, struct kw_str line)
+{
+	for (size_t i = 0; e->defines && e->defines[i][0]; i++)
+		if (kw_str_starts(line, kw_au_printf(e, "//@ define %s ", e->defines[i][0])))
+			return e->defines[i][1];
+	return NULL;
+}
+
+const char *kw_au_plan(struct kw_au_emit *e, const char *kernel, const struct kw_au_args *a,
+		       struct kw_fill *f)
 {
 	const struct kw_pattern *p = e->pattern;
-	const char *vec = kw_au_printf(e, "//@ define %s ", e->lang->strip), *s = "";
 	struct kw_str rest = kw_fill_example(p->text, p->len, "plan"), line;
+	const char *s = "";
 	struct head h;
 
 	while (rest.len && kw_str_split(&rest, '\n', &line)) {
-		const char *text = "";
+		const char *text = own_define(e, line);
 
 		if (read_head(line, p->name, &h))
 			text = kernel_lines(e, kernel, &h, a, f);
-		else if (kw_str_starts(line, vec))
-			text = vector_lines(e, cols);
-		else if (!kw_str_starts(line, "//@ workspace "))
+		else if (!text && !kw_str_starts(line, "//@ workspace "))
 			text = kw_au_printf(
 				e, "%s\n",
 				kw_au_substitute(e, kw_au_printf(e, KW_STR_FMT, KW_STR_ARG(line))));
-		s = kw_au_printf(e, "%s%s", s, text);
+		s = kw_au_printf(e, "%s%s", s, text ? text : "");
 	}
 	return e->rough && e->lang->rough_lines ? kw_au_printf(e, "%s%s", s, e->lang->rough_lines)
 						: s;
@@ -302,6 +316,7 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 	struct kw_au_args a = { "", "" };
 	const char *rows = kw_au_product(g, g->row_atoms, g->row_count), *lines;
 	const char *cols = g->col_atom >= 0 ? g->atoms[g->col_atom].size : "1";
+	const char *defines[][2] = { { e->lang->strip, NULL }, { NULL, NULL } };
 
 	for (size_t i = 0; i < g->tensor_count; i++)
 		kw_au_arg_tensor(e, &a, &g->tensors[i]);
@@ -320,7 +335,10 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 			lines = kw_au_printf(e, "%s//@ require (%s) * (%s) <= 2147483647\n", lines,
 					     g->form == KW_AU_COLUMNS ? "1" : cols,
 					     kw_au_product(g, g->seg_atoms, g->seg_count));
-	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", plan_lines(e, kernel, &a, cols, f), lines));
+	defines[0][1] = kw_au_vector_lines(e, e->lang->strip, cols, e->vector);
+	e->defines = defines;
+	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", kw_au_plan(e, kernel, &a, f), lines));
+	e->defines = NULL;
 	return e->failed ? kw_fail(e->err, KW_ERR_NOMEM, "", "no memory to write the kernel")
 			 : KW_OK;
 }

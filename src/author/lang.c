@@ -57,6 +57,7 @@ static const struct kw_au_lang languages[] = {
 	  .fetch = "LOAD_ROW($to, $from);",
 	  .store = "STORE_VEC($to, $from);",
 	  .team = "team<kw_op_$op>($value)",
+	  .all = "team_all<kw_op_$op>($value)",
 	  .names = cuda_names,
 	  .rough = cuda_rough,
 	  .rough_lines = "//@ flags -prec-div=false\n" },

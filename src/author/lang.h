@@ -32,6 +32,7 @@ struct kw_au_lang {
 	const char *team;  /* joins $value of all threads that share a row: $op is sum, prod, max,
 			      min,  any or all, $type the type */
 	bool forms;	   /* its header has the cheaper forms of author/forms.h */
+	const char *all; /* the same of all threads of the block */
 	/* Functions that are called something else than in kw.h; ends with a NULL. `rough` ones are
 	 * exact to a few units of f16, and used where every output is that narrow. */
 	const char *const (*names)[2], *const (*rough)[2];

@@ -1,4 +1,5 @@
 /* loops.c - the slots of the loop patterns: what rows, passes and outputs need. */
+#include <ctype.h>
 #include <string.h>
 
 #include "author/emit_internal.h"
@@ -466,10 +467,11 @@ static const char *total_text(struct kw_au_emit *e)
 		s = kw_au_printf(
 			e, "%s\n%s %s = %s;\n\nfor (int64_t row = %s; row < rows; row%s)\n\t%s\n",
 			s, kw_au_ctype(r.dtype), name, kw_au_red_init(&r), device ? "lane" : "0",
-			device ? " += LANES" : "++",
+			device ? " += THREADS" : "++",
 			kw_au_take_in(e, &r, name, kw_au_printf(e, "%s_rows[row]", name)));
 		if (device)
-			s = kw_au_printf(e, "%s%s = %s;\n", s, name, kw_au_team(e, &r, name));
+			s = kw_au_printf(e, "%s%s = %s;\n", s, name,
+					 kw_au_join(e, &r, e->lang->all, name));
 		if (kw_au_is_mean(n))
 			s = kw_au_printf(e, "%s%s /= (double)rows;\n", s, name);
 		e->var[n->id] = kw_dtype_is_float(n->dtype) && n->dtype != KW_F64
@@ -526,16 +528,55 @@ static const char *all_text(struct kw_au_emit *e, const char *finish)
 	return s;
 }
 
+/* The name that a line `type name = …;` declares. */
+static struct kw_str declared(struct kw_str line)
+{
+	const char *end = memmem(line.ptr, line.len, " = ", 3);
+	size_t n = 0, at = end ? (size_t)(end - line.ptr) : 0;
+
+	while (n < at &&
+	       (isalnum((unsigned char)line.ptr[at - n - 1]) || line.ptr[at - n - 1] == '_'))
+		n++;
+	return (struct kw_str){ line.ptr + at - n, n };
+}
+
+/* The lines of `row` whose names the kernel's other slots use, or kept lines after them. */
+static const char *used_lines(struct kw_au_emit *e, const char *row, const struct kw_fill *f)
+{
+	const char *text = "", *s = "";
+	size_t end = strlen(row);
+
+	for (int k = 0; k < f->slot_count; k++)
+		text = kw_au_printf(e, "%s%s\n", text, f->slot[k].text);
+	while (end) {
+		size_t begin = end - 1;
+		struct kw_str line, name;
+
+		while (begin && row[begin - 1] != '\n')
+			begin--;
+		line = (struct kw_str){ row + begin, end - begin };
+		name = declared(line);
+		if (!name.len || kw_au_word_in(kw_str_from(kw_au_printf(e, "%s%s", s, text)),
+					       kw_au_printf(e, KW_STR_FMT, KW_STR_ARG(name))))
+			s = kw_au_printf(e, KW_STR_FMT "%s", KW_STR_ARG(line), s);
+		end = begin;
+	}
+	return s;
+}
+
 /* Where passes are kernels of their own, each has its own rows. */
 static void set_row(struct kw_au_emit *e, struct kw_fill *f, const char *row)
 {
-	kw_fill_set(f, "row", row);
-	for (int i = 0; i < e->g->stage_count && e->split && e->lang->device; i++)
-		kw_fill_set(&e->stages[i], "row", row);
-	if (e->split && e->lang->device && e->write)
-		kw_fill_set(e->write, "row", row);
-	if (e->split && e->lang->device && e->finish)
-		kw_fill_set(e->finish, "row", row);
+	if (!e->split || !e->lang->device) {
+		kw_fill_set(f, "row", row);
+		return;
+	}
+	for (int i = 0; i < e->g->stage_count; i++)
+		kw_fill_set(&e->stages[i], "row", used_lines(e, row, &e->stages[i]));
+	if (e->write)
+		kw_fill_set(e->write, "row", used_lines(e, row, e->write));
+	if (e->finish)
+		kw_fill_set(e->finish, "row", used_lines(e, row, e->finish));
 }
 
 static void set_finish(struct kw_au_emit *e, struct kw_fill *f, const char *finish,
@@ -609,8 +650,8 @@ enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f)
 		kw_fill_set(f, "keep", keep_text(e));
 		kw_fill_set(f, "fetch", fetch_text(e));
 	}
-	set_row(e, f, row);
 	set_finish(e, f, finish, total);
+	set_row(e, f, row);
 	set_lists(e, f);
 	if (e->failed || e->why) {
 		e->why = e->why ? e->why : "its text grew too long";

@@ -256,8 +256,8 @@ static const char *fold_lanes(struct kw_au_emit *e, int pass)
 	return kw_au_printf(e, "%s\t}\n}\n", s);
 }
 
-/* What the whole team has of `value`; on a CPU a thread is its own team. */
-const char *kw_au_team(struct kw_au_emit *e, const struct kw_au_red *r, const char *value)
+const char *kw_au_join(struct kw_au_emit *e, const struct kw_au_red *r, const char *how,
+		       const char *value)
 {
 	static const char *const ops[] = { "sum", "prod", "max", "min", "any", "all", "min" };
 	const char *const words[][2] = { { "op", ops[r->kind] },
@@ -265,7 +265,12 @@ const char *kw_au_team(struct kw_au_emit *e, const struct kw_au_red *r, const ch
 					 { "value", value },
 					 { NULL, NULL } };
 
-	return e->lang->device ? kw_au_put(e, e->lang->team, words) : value;
+	return e->lang->device ? kw_au_put(e, how, words) : value;
+}
+
+static const char *team(struct kw_au_emit *e, const struct kw_au_red *r, const char *value)
+{
+	return kw_au_join(e, r, e->lang->team, value);
 }
 
 /* Columns: a value each, which the threads above one another join. */
@@ -273,7 +278,7 @@ static const char *finish_columns(struct kw_au_emit *e, struct kw_au_red *r)
 {
 	const char *column = kw_au_printf(e, "%s[i]", r->name), *s = "", *joined;
 
-	joined = kw_au_team(e, r, column);
+	joined = team(e, r, column);
 	if (e->lang->device)
 		s = kw_au_printf(e, "%s\t%s = %s;\n", kw_au_for_each(e, e->lang->count, ""), column,
 				 joined);
@@ -310,7 +315,7 @@ static const char *leave_partial(struct kw_au_emit *e, struct kw_au_red *r)
 				    finish_columns(e, r), kw_au_for_each(e, e->lang->count, ""),
 				    partial(e, r, "chunk"), r->name);
 	return kw_au_printf(e, "%s_lanes[0] = %s;\nif (lane == 0)\n\t%s = %s;\n", r->name,
-			    kw_au_team(e, r, value), partial(e, r, "chunk"), value);
+			    team(e, r, value), partial(e, r, "chunk"), value);
 }
 
 const char *kw_au_fold(struct kw_au_emit *e, int pass)
@@ -326,7 +331,7 @@ const char *kw_au_fold(struct kw_au_emit *e, int pass)
 			s = kw_au_printf(e, "%s%s", s,
 					 e->split  ? leave_partial(e, r)
 					 : columns ? finish_columns(e, r)
-						   : result(e, r, kw_au_team(e, r, value)));
+						   : result(e, r, team(e, r, value)));
 	}
 	if (!e->split)
 		s = kw_au_printf(e, "%s%s", s,
@@ -345,7 +350,7 @@ static const char *combine_rows(struct kw_au_emit *e, struct kw_au_red *r)
 			 kw_au_ctype(r->dtype), into, kw_au_red_init(r), device ? "lane" : "0",
 			 device ? "CHUNKS" : "blocks", device ? " += LANES" : "++",
 			 kw_au_take_in(e, r, into, value));
-	return device ? kw_au_printf(e, "%s%s", s, result(e, r, kw_au_team(e, r, into))) : s;
+	return device ? kw_au_printf(e, "%s%s", s, result(e, r, team(e, r, into))) : s;
 }
 
 /* A value for each column of the strip. */

@@ -16,7 +16,7 @@
 //@ define LANES = SHARES > 16 ? cdiv(SHARES, 32) * 32 : SHARES > 8 ? 16 : SHARES > 4 ? 8 : SHARES > 2 ? 4 : SHARES
 //@ define ROWS = max(BLOCK / LANES, 1)
 //@ define THREADS = LANES * ROWS
-//@ define STRIPS = cdiv(cols, LANES * VEC)
+//@ define STRIPS = max(cdiv(cols, LANES * VEC), 1)
 //>
 //@ tune ELEMENTS in {8, 16, 32} default 16
 //@ tune BLOCK in {128, 256} default 128
@@ -43,23 +43,13 @@
 /* What the LANES threads of a row have, joined; each of them gets it. */
 template <typename Op, typename T> __device__ T team(T v)
 {
-#pragma unroll
-	for (int w = (LANES < 32 ? LANES : 32) / 2; w > 0; w /= 2)
-		v = Op::join(v, __shfl_xor_sync(0xffffffffu, v, w));
-#if LANES > 32
-	__shared__ T part[THREADS / 32];
-	const int first = threadIdx.x / LANES * (LANES / 32);
+	return kw_join<Op, LANES, THREADS>(v);
+}
 
-	__syncthreads(); /* the last join's values are read */
-	if (threadIdx.x % 32 == 0)
-		part[threadIdx.x / 32] = v;
-	__syncthreads();
-	v = part[first];
-#pragma unroll
-	for (int w = 1; w < LANES / 32; w++)
-		v = Op::join(v, part[first + w]);
-#endif
-	return v;
+/* The same for the whole block. */
+template <typename Op, typename T> __device__ T team_all(T v)
+{
+	return kw_join<Op, THREADS, THREADS>(v);
 }
 
 //< signature
@@ -158,6 +148,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 	row_registers_total(const float *__restrict__ x, float *__restrict__ y, int64_t rows, int64_t cols)
 //>
 {
+	const int lane = threadIdx.x;
+
 	//< body
 	//>
 }

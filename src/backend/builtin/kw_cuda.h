@@ -242,6 +242,29 @@ struct kw_op_all {
 	template <typename T> KW_FN T join(T a, T b) { return a & b; }
 };
 
+/* What `lanes` neighbouring threads of a block have, joined; each of them gets it. `lanes` is a power of two up to 32,
+ * or a multiple of 32; `threads`, those of the block, is a multiple of both. All threads of the block must call. */
+template <typename Op, int lanes, int threads, typename T> KW_FN T kw_join(T v)
+{
+#pragma unroll
+	for (int w = (lanes < 32 ? lanes : 32) / 2; w > 0; w /= 2)
+		v = Op::join(v, __shfl_xor_sync(0xffffffffu, v, w));
+	if (lanes > 32) {
+		__shared__ T part[threads / 32];
+		const int first = threadIdx.x / lanes * (lanes / 32);
+
+		__syncthreads(); /* the last call's values are read */
+		if (threadIdx.x % 32 == 0)
+			part[threadIdx.x / 32] = v;
+		__syncthreads();
+		v = part[first];
+#pragma unroll
+		for (int w = 1; w < lanes / 32; w++)
+			v = Op::join(v, part[first + w]);
+	}
+	return v;
+}
+
 /* ---- a warp: every lane gets the result; all 32 must call ---- */
 
 KW_FN float kw_warp_sum(float v)
