@@ -104,7 +104,7 @@ static void map_value(struct value *v, struct kw_node *const *map)
 		v->n = map[v->n->id];
 }
 
-/* The definition of n over its mapped arguments. */
+/* The definition of n over its mapped arguments; one that has no slots knows its argument as x. */
 static struct kw_node *expand(struct builder *b, const struct kw_node *n, const char *text,
 			      struct kw_node *const *map)
 {
@@ -120,6 +120,10 @@ static struct kw_node *expand(struct builder *b, const struct kw_node *n, const 
 		struct value v = xn(n)->slot[i];
 		map_value(&v, map);
 		set_name(&inner, xn(n)->slot_name[i], &v);
+	}
+	if (!xn(n)->slot_count && n->arg_count == 1) {
+		struct value v = v_node(map[n->args[0]->id]);
+		set_name(&inner, "x", &v);
 	}
 	run_block(&inner, text, false, &last);
 	b->status = inner.status;
@@ -150,8 +154,22 @@ static struct kw_node *copy_node(struct builder *b, const struct kw_node *n, str
 	return finish(b, &x->n);
 }
 
-static enum kw_status lower_once(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
-				 struct kw_expr **out, struct kw_error *err)
+struct rewriting {                        /* what stands for a node: its definition, or what text_of says */
+	bool (*keep)(const struct kw_node *);
+	text_of_fn text_of;
+};
+
+/* False: no memory. *text NULL: n stays. */
+static bool replacement(const struct rewriting *r, const struct kw_node *n, struct kw_arena *a, const char **text)
+{
+	if (r->text_of)
+		return r->text_of(n, a, text);
+	*text = n->op && !(r->keep && r->keep(n)) ? op_definition(n->op->id) : NULL;
+	return true;
+}
+
+static enum kw_status rewrite_once(const struct kw_expr *e, const struct rewriting *r, struct kw_arena *a,
+				   struct kw_expr **out, struct kw_error *err)
 {
 	struct xexpr *x = kw_arena_calloc(a, 1, sizeof(*x));
 	struct kw_node **map = kw_arena_calloc(a, e->node_count + 1, sizeof(struct kw_node *));
@@ -165,10 +183,12 @@ static enum kw_status lower_once(const struct kw_expr *e, bool (*keep)(const str
 	x->check_cap = x->check_count;
 	for (size_t i = 0; i < e->node_count && b.status == KW_OK; i++) {
 		const struct kw_node *n = e->nodes[i];
-		const char *text = n->op && !(keep && keep(n)) ? op_definition(n->op->id) : NULL;
+		const char *text;
 
 		b.line = n->line;
 		b.column = n->column;
+		if (!replacement(r, n, a, &text))
+			return kw_fail(err, KW_ERR_NOMEM, "", "no memory to lower the expression");
 		map[i] = text ? expand(&b, n, text, map) : copy_node(&b, n, map);
 		if (!map[i] && b.status == KW_OK)
 			bnomem(&b);
@@ -181,6 +201,8 @@ static enum kw_status lower_once(const struct kw_expr *e, bool (*keep)(const str
 	for (size_t i = 0; i < e->output_count; i++)
 		x->e.outputs[i] = map[e->outputs[i]->id];
 	*out = &x->e;
+	(*out)->output_count = e->output_count;
+	drop_unused(*out);
 	return KW_OK;
 }
 
@@ -198,16 +220,27 @@ static bool has_definitions(const struct kw_expr *e, bool (*keep)(const struct k
 enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
 			    struct kw_expr **out, struct kw_error *err)
 {
+	struct rewriting r = { .keep = keep };
 	enum kw_status s;
 
 	do {
-		s = lower_once(e, keep, a, out, err);
+		s = rewrite_once(e, &r, a, out, err);
 		if (s != KW_OK)
 			return s;
-		(*out)->output_count = e->output_count;
-		drop_unused(*out);
 		e = *out;
 	} while (has_definitions(e, keep));
+	count_uses(*out);
+	return finish_sizes(*out, a, err);
+}
+
+enum kw_status rewrite(const struct kw_expr *e, text_of_fn text_of, struct kw_arena *a, struct kw_expr **out,
+		       struct kw_error *err)
+{
+	struct rewriting r = { .text_of = text_of };
+	enum kw_status s = rewrite_once(e, &r, a, out, err);
+
+	if (s != KW_OK)
+		return s;
 	count_uses(*out);
 	return finish_sizes(*out, a, err);
 }

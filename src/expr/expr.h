@@ -161,6 +161,37 @@ void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements
  * elementwise chains fused, the way one writes it first. openmp: `omp parallel for` on outer loops. The plan
  * lines are included. KW_NO when an operation has no emitter (err says which). */
 enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct kw_buf *out, struct kw_error *err);
+/* The same for a GPU: backend "cuda" or "opencl". Every node that needs an array of its own is a kernel in which a thread
+ * computes one element; composites are lowered, so softmax is a kernel for the maxima of the rows, one for the sums and
+ * one for the quotients. Indices have 64 bits. Three forms:
+ *
+ * BASELINE  what one writes first: f32 arithmetic, inputs and outputs as declared and contiguous (the plan passes no
+ *           strides). Reductions of several axes, or to one number, go in steps so that each step has many threads.
+ * F64       a reference (CUDA only). All arithmetic in f64, casts to narrow dtypes rounded as kw_dtype_from_f64 does,
+ *           sums in an order that the text fixes. Inputs in their own dtypes and with the strides of the case,
+ *           which the plan passes. Agrees with KW_EVAL_F64 to about 1e-13 of the largest term.
+ * F32       a reference that rounds each elementwise result and each step of a sum to f32, in the order of KW_EVAL_F32, and
+ *           the result to the output's dtype: the same numbers, but for the order of sums of f64 and of an einsum's sum
+ *           over several letters, which that evaluator blocks. So sums are not split: one to a single number is the
+ *           work of one thread.
+ *
+ * In a reference each output is an array of double, whatever its dtype (bind the plan with contiguous views of the
+ * outputs), and the kernel that writes it (info->output) computes the `count` elements from `first` on, in row-major
+ * order, to the beginning of that array: its last two arguments are 0:i64 and the whole count, and its grid is
+ * cdiv(count, 256). A caller that wants a part changes these three in the bound plan. The kernels before it, which
+ * fill workspaces, need to run once for the contents of the inputs; all workspaces are f64 or i64, and none is zeroed.
+ *
+ * out: the plan lines and the text; info may be NULL. KW_NO names what cannot be emitted: an operation without a
+ * naive form (err says which), a reference for OpenCL, more kernels or arguments than a plan may have. KW_ERR_NOMEM also when
+ * out is full. */
+enum kw_naive_form { KW_NAIVE_BASELINE, KW_NAIVE_F64, KW_NAIVE_F32 };
+enum { KW_NAIVE_MAX_KERNELS = 64 };
+struct kw_naive_info {
+	size_t kernel_count;
+	int output[KW_NAIVE_MAX_KERNELS];    /* of a reference, by kernel: the output of which it computes a range; else -1 */
+};
+enum kw_status kw_expr_emit_naive_gpu(const struct kw_expr *e, const char *backend, enum kw_naive_form form,
+				      struct kw_buf *out, struct kw_naive_info *info, struct kw_error *err);
 /* The C text of an elementwise subgraph as one scalar expression; leaves are printed by the callback (which
  * returns false for "descend"); inputs and params are always for the callback. Functions are those of the
  * builder header (kw.h). KW_NO when an operation has no scalar form. */

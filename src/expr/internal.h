@@ -194,6 +194,10 @@ void drop_unused(struct kw_expr *e);
 /* keep: op ids that stay composite; NULL: none. */
 enum kw_status lower_except(const struct kw_expr *e, bool (*keep)(const struct kw_node *), struct kw_arena *a,
 			    struct kw_expr **out, struct kw_error *err);
+/* Puts in place of each node the block that text_of gives, in which its one argument is x; NULL: it stays. */
+typedef bool (*text_of_fn)(const struct kw_node *n, struct kw_arena *a, const char **text); /* false: no memory */
+enum kw_status rewrite(const struct kw_expr *e, text_of_fn text_of, struct kw_arena *a, struct kw_expr **out,
+		       struct kw_error *err);
 
 /* docs.c: the text of docs/expressions.md. */
 void expr_docs(struct kw_buf *out);

@@ -3,6 +3,22 @@
 
 #include <string.h>
 
+const struct language naive_c = {
+	.backend = "c",
+	.f32_suffix = "f",
+	.i64_min = "INT64_MIN",
+	.i64_max = "INT64_MAX",
+	.inf = "INFINITY",
+	.nan = "NAN",
+	.min = "min",
+	.max = "max",
+	.cdiv = "cdiv",
+	.includes = "#include <math.h>\n#include <stdint.h>\n",
+	.helper = "static inline ",
+	.kernel = "void ",
+	.global = "",
+};
+
 /* ---- stages ---- */
 
 static bool same_size(const struct kw_node *p, const struct kw_node *q)
@@ -15,8 +31,7 @@ static bool same_size(const struct kw_node *p, const struct kw_node *q)
 	return true;
 }
 
-/* Elementwise on tensors of one shape and on numbers: one loop over all elements will do. */
-static bool is_flat(struct gen *g, const struct kw_node *n, const struct kw_node *root)
+bool naive_is_flat(struct gen *g, const struct kw_node *n, const struct kw_node *root)
 {
 	if (n->rank && !same_size(n, root))
 		return false;
@@ -25,7 +40,7 @@ static bool is_flat(struct gen *g, const struct kw_node *n, const struct kw_node
 	if (n->kind != KW_NODE_ELEMENTWISE || op_id(n) == OP_ARANGE)
 		return false;
 	for (int i = 0; i < n->arg_count; i++)
-		if (!is_flat(g, n->args[i], root))
+		if (!naive_is_flat(g, n->args[i], root))
 			return false;
 	return true;
 }
@@ -48,8 +63,12 @@ static void emit_nest(struct gen *g, const struct kw_node *n, const char *array,
 	int order[KW_MAX_RANK] = { 0 }, count = n->rank;
 	const char *v, *bound = "1";
 
+	if (g->lang->gpu) {
+		naive_gpu_nest(g, n, array, d, -1);
+		return;
+	}
 	naive_scope(g, &root, NULL, NULL);
-	g->flat = n->rank > 0 && is_flat(g, n, n);
+	g->flat = n->rank > 0 && naive_is_flat(g, n, n);
 	naive_loop_order(g, n, order);
 	if (g->flat) {
 		count = 1;
@@ -64,7 +83,7 @@ static void emit_nest(struct gen *g, const struct kw_node *n, const char *array,
 	for (int i = 1; g->flat && i < n->rank; i++)
 		ix[i] = ix[0];
 	v = naive_value(g, n, ix, count ? &loops[count - 1] : &root);
-	naive_store(g, count ? &loops[count - 1] : &root, array, d, naive_offset(g, n, ix), naive_ctype(n->dtype), v);
+	naive_store(g, count ? &loops[count - 1] : &root, array, d, naive_offset(g, n, ix), naive_ctype(g, n->dtype), v);
 	v = count ? outer_pragma(g, loops, count) : NULL;
 	for (int i = count; i-- > 0;)
 		naive_close(g, &loops[i], i ? NULL : v);
@@ -80,10 +99,10 @@ static bool is_exact(enum ctype c, enum kw_dtype d)
 /* The output that a stage may write into, or -1. */
 static int output_of(const struct gen *g, const struct kw_node *n)
 {
-	for (size_t i = 0; i < g->e->output_count; i++) {
+	for (size_t i = 0; !g->wide && i < g->e->output_count; i++) {
 		enum kw_dtype d = g->task->outputs[i].dtype;
 		if (g->e->outputs[i] == n && !g->written[i] &&
-		    (g->uses[n->id] == 1 || is_exact(naive_ctype(n->dtype), d)))
+		    (g->uses[n->id] == 1 || is_exact(naive_ctype(g, n->dtype), d)))
 			return (int)i;
 	}
 	return -1;
@@ -92,10 +111,10 @@ static int output_of(const struct gen *g, const struct kw_node *n)
 static void destination(struct gen *g, const struct kw_node *n, const char **array, enum kw_dtype *d)
 {
 	int o = output_of(g, n);
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 
 	if (o >= 0) {
-		*array = g->task->outputs[o].name;
+		*array = naive_ident(g, g->task->outputs[o].name);
 		*d = g->task->outputs[o].dtype;
 		g->written[o] = true;
 		return;
@@ -106,7 +125,7 @@ static void destination(struct gen *g, const struct kw_node *n, const char **arr
 	for (int i = 0; i < n->rank; i++)
 		kw_buf_printf(&g->workspaces, "%s%s", i ? ", " : "", sym_text(g->a, n->shape[i].poly));
 	kw_buf_printf(&g->workspaces, "%s]\n", n->rank ? "" : "1");
-	kw_buf_printf(&g->args, "%s,%s *%s\n", *array, kw_dtype_info(*d)->ctype, *array);
+	kw_buf_printf(&g->args, "%s,%s%s *%s\n", *array, g->lang->global, kw_dtype_info(*d)->ctype, *array);
 	g->workspace_count++;
 }
 
@@ -149,7 +168,22 @@ static void emit_stage(struct gen *g, const struct kw_node *n)
 	set_array(g, n, array, d);
 }
 
-static void emit_all(struct gen *g)
+static void emit_output(struct gen *g, const struct kw_node *n, int o)
+{
+	const struct kw_tensor_decl *out = &g->task->outputs[o];
+	const char *name = naive_ident(g, out->name);
+
+	g->written[o] = true;
+	if (g->wide) {
+		naive_gpu_nest(g, n, name, out->dtype, o);
+		return;
+	}
+	emit_nest(g, n, name, out->dtype);
+	if (is_exact(naive_ctype(g, n->dtype), out->dtype))
+		set_array(g, n, name, out->dtype);
+}
+
+void naive_emit_all(struct gen *g)
 {
 	for (size_t i = 0; i < g->e->node_count && g->status == KW_OK; i++) {
 		const struct kw_node *n = g->e->nodes[i];
@@ -158,40 +192,24 @@ static void emit_all(struct gen *g)
 			continue;
 		if (n->kind != KW_NODE_INPUT && g->stage[i] && !g->array[i])
 			emit_stage(g, n);
-		for (size_t o = 0; o < g->e->output_count; o++) {
-			const struct kw_tensor_decl *out = &g->task->outputs[o];
-			if (g->e->outputs[o] != n || g->written[o])
-				continue;
-			emit_nest(g, n, out->name, out->dtype);
-			g->written[o] = true;
-			if (is_exact(naive_ctype(n->dtype), out->dtype))
-				set_array(g, n, out->name, out->dtype);
-		}
+		for (size_t o = 0; o < g->e->output_count; o++)
+			if (g->e->outputs[o] == n && !g->written[o])
+				emit_output(g, n, (int)o);
 	}
 }
 
 /* ---- the text ---- */
 
-/* One tab per open brace. */
-static void indent(struct kw_buf *out, struct kw_str text)
+static struct kw_str last_word(struct kw_str s)
 {
-	struct kw_str line;
-	int depth = 1;
+	size_t at = s.len;
 
-	while (text.len && kw_str_split(&text, '\n', &line)) {
-		if (!line.len)
-			continue;
-		depth -= line.ptr[0] == '}';
-		for (int i = 0; i < depth; i++)
-			kw_buf_addc(out, '\t');
-		kw_buf_add(out, line.ptr, line.len);
-		kw_buf_addc(out, '\n');
-		depth += line.ptr[line.len - 1] == '{';
-	}
+	while (at > 0 && s.ptr[at - 1] != ' ' && s.ptr[at - 1] != '*')
+		at--;
+	return (struct kw_str){ s.ptr + at, s.len - at };
 }
 
-/* Lines "NAME,DECLARATION" become the plan's and the function's arguments. */
-static void add_arguments(struct kw_buf *out, struct kw_str lines, bool plan)
+void naive_arguments(struct kw_buf *out, struct kw_str lines, bool plan, const char *text)
 {
 	struct kw_str line;
 	bool first = true;
@@ -201,71 +219,69 @@ static void add_arguments(struct kw_buf *out, struct kw_str lines, bool plan)
 		if (!line.len)
 			continue;
 		kw_str_split(&rest, ',', &name);
+		if (text && !naive_names(text, last_word(rest)))
+			continue;
 		kw_buf_addz(out, first ? "" : ", ");
 		kw_buf_add(out, plan ? name.ptr : rest.ptr, plan ? name.len : rest.len);
 		first = false;
 	}
 }
 
-static void declare_tensors(struct gen *g)
+void naive_declare(struct gen *g)
 {
 	const struct kw_task *t = g->task;
 
 	for (size_t i = 0; i < t->input_count; i++)
-		kw_buf_printf(&g->args, "%s,const %s *%s\n", t->inputs[i].name, kw_dtype_info(t->inputs[i].dtype)->ctype,
-			      t->inputs[i].name);
+		kw_buf_printf(&g->args, "%s,%sconst %s *%s\n", t->inputs[i].name, g->lang->global,
+			      kw_dtype_info(t->inputs[i].dtype)->ctype, naive_ident(g, t->inputs[i].name));
 	for (size_t i = 0; i < t->output_count; i++)
-		kw_buf_printf(&g->args, "%s,%s *%s\n", t->outputs[i].name, kw_dtype_info(t->outputs[i].dtype)->ctype,
-			      t->outputs[i].name);
-}
-
-static void declare_numbers(struct gen *g)
-{
-	const struct kw_task *t = g->task;
-
+		kw_buf_printf(&g->args, "%s,%s%s *%s\n", t->outputs[i].name, g->lang->global,
+			      g->wide ? "double" : kw_dtype_info(t->outputs[i].dtype)->ctype,
+			      naive_ident(g, t->outputs[i].name));
+	for (size_t i = 0; g->wide && i < t->input_count; i++)
+		for (int k = 0; k < t->inputs[i].rank; k++)
+			kw_buf_printf(&g->numbers, "%s.stride%d:i64,int64_t %s\n", t->inputs[i].name, k,
+				      naive_stride(g, (int)i, k));
 	for (size_t i = 0; i < t->dim_count; i++)
-		kw_buf_printf(&g->args, "%s:i64,int64_t %s\n", t->dims[i].name, t->dims[i].name);
+		kw_buf_printf(&g->numbers, "%s:i64,int64_t %s\n", t->dims[i].name, naive_ident(g, t->dims[i].name));
 	for (size_t i = 0; i < t->param_count; i++) {
-		enum ctype c = naive_ctype(t->params[i].dtype);
-		kw_buf_printf(&g->args, "%s:%s,%s %s\n", t->params[i].name,
-			      c == CT_F64 ? "f64" : c == CT_F32 ? "f32" : "i64", naive_ctype_text(c), t->params[i].name);
+		enum kw_dtype d = t->params[i].dtype;
+		enum ctype c = d == KW_F64 ? CT_F64 : kw_dtype_is_float(d) ? CT_F32 : CT_I64;
+		kw_buf_printf(&g->numbers, "%s:%s,%s %s\n", t->params[i].name,
+			      c == CT_F64 ? "f64" : c == CT_F32 ? "f32" : "i64", naive_ctype_text(c),
+			      naive_ident(g, t->params[i].name));
 	}
 }
 
 static void assemble(struct gen *g, struct kw_buf *out)
 {
-	struct kw_str body = kw_buf_str(&g->body);
-	/* Sizes may be written with these; they are functions of the plan lines, not of C. */
-	static const char *const helpers[][2] = {
-		{ "min(", "static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }\n" },
-		{ "max(", "static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }\n" },
-		{ "cdiv(", "static inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n" },
-	};
+	const char *body = kw_arena_str(g->a, kw_buf_str(&g->body));
 
+	if (!body) {
+		naive_nomem(g);
+		return;
+	}
+	kw_buf_add(&g->args, g->numbers.ptr, g->numbers.len);
 	kw_buf_add(out, g->workspaces.ptr, g->workspaces.len);
 	kw_buf_addz(out, "//@ kernel naive args=(");
-	add_arguments(out, kw_buf_str(&g->args), true);
-	kw_buf_addz(out, ")\n#include <math.h>\n#include <stdint.h>\n\n");
-	for (size_t i = 0; i < 3; i++)
-		if (body.len && memmem(body.ptr, body.len, helpers[i][0], strlen(helpers[i][0])))
-			kw_buf_addz(out, helpers[i][1]);
-	if (g->divides)
-		kw_buf_addz(out, "static inline int64_t floor_div(int64_t a, int64_t b)\n{\n"
-				 "\treturn b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n\n");
+	naive_arguments(out, kw_buf_str(&g->args), true, NULL);
+	kw_buf_printf(out, ")\n%s\n", g->lang->includes);
+	naive_helpers(g, body, out);
 	kw_buf_addz(out, "void naive(");
-	add_arguments(out, kw_buf_str(&g->args), false);
+	naive_arguments(out, kw_buf_str(&g->args), false, NULL);
 	kw_buf_addz(out, ")\n{\n");
-	indent(out, body);
+	naive_indent(out, kw_buf_str(&g->body));
 	kw_buf_addz(out, "}\n");
 }
 
-static bool prepare(struct gen *g)
+bool naive_prepare(struct gen *g)
 {
 	size_t n = g->e->node_count + 1;
 
 	kw_buf_init(&g->body, NAIVE_MAX_TEXT);
 	kw_buf_init(&g->workspaces, 1 << 16);
 	kw_buf_init(&g->args, 1 << 18);
+	kw_buf_init(&g->numbers, 1 << 18);
 	g->uses = kw_arena_calloc(g->a, n, sizeof(*g->uses));
 	g->consumer = kw_arena_calloc(g->a, n, sizeof(struct kw_node *));
 	g->live = kw_arena_calloc(g->a, n, sizeof(*g->live));
@@ -280,35 +296,41 @@ static bool prepare(struct gen *g)
 	for (size_t i = 0; i < g->e->node_count; i++) {
 		const struct kw_node *node = g->e->nodes[i];
 		if (node->kind == KW_NODE_INPUT)
-			set_array(g, node, g->task->inputs[node->index].name, g->task->inputs[node->index].dtype);
+			set_array(g, node, naive_ident(g, g->task->inputs[node->index].name),
+				  g->task->inputs[node->index].dtype);
 	}
-	return true;
+	return g->status == KW_OK;
+}
+
+void naive_release(struct gen *g)
+{
+	kw_buf_release(&g->body);
+	kw_buf_release(&g->workspaces);
+	kw_buf_release(&g->args);
+	kw_buf_release(&g->numbers);
 }
 
 enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct kw_buf *out, struct kw_error *err)
 {
 	struct kw_arena a;
 	struct kw_expr *lowered = NULL;
-	struct gen g = { .task = e->task, .a = &a, .err = err, .openmp = openmp };
+	struct gen g = { .task = e->task, .a = &a, .err = err, .lang = &naive_c, .openmp = openmp };
 
 	kw_arena_init(&a, 256u << 20);
 	g.status = lower_except(e, naive_keeps, &a, &lowered, err);
 	g.e = lowered;
-	if (g.status == KW_OK && prepare(&g)) {
+	if (g.status == KW_OK && naive_prepare(&g)) {
 		naive_plan(&g);
-		declare_tensors(&g);
-		emit_all(&g);
-		declare_numbers(&g);
-		if (g.body.full || g.workspaces.full || g.args.full)
+		naive_declare(&g);
+		naive_emit_all(&g);
+		if (g.body.full || g.workspaces.full || g.args.full || g.numbers.full)
 			naive_nomem(&g);
 		if (g.status == KW_OK)
 			assemble(&g, out);
 		if (g.status == KW_OK && out->full)
 			naive_nomem(&g);
 	}
-	kw_buf_release(&g.body);
-	kw_buf_release(&g.workspaces);
-	kw_buf_release(&g.args);
+	naive_release(&g);
 	kw_arena_release(&a);
 	return g.status;
 }

@@ -1,11 +1,14 @@
-/* naive.h - what the files of the naive C emitter share (naive.c, naive_tools.c, naive_plan.c, naive_value.c,
- * naive_move.c, naive_elem.c, naive_window.c, naive_stage.c); nobody else includes it.
+/* naive.h - what the files of the naive emitters share (naive.c, naive_gpu.c, naive_tools.c, naive_plan.c, naive_split.c,
+ * naive_value.c, naive_move.c, naive_elem.c, naive_window.c, naive_stage.c); nobody else includes it.
  *
  * The graph is lowered but for the composites that have a loop of their own here. A *stage* is a node that gets an
  * array: an output, or a workspace. Every other node is computed where it is used: values are C expressions at an
  * index, and what they need first (the sum behind a mean) goes as statements into the scope of the deepest loop
  * variable that it depends on. So softmax's row maximum lands between the row loop and the column loop, which is
  * where one writes it.
+ *
+ * For GPUs every stage is a kernel whose threads have an element each, so a value that several threads need (a row's
+ * maximum) is a stage too, composites are lowered all the way, and the loops that are left are those of reductions.
  *
  * A scope is one loop that is still open; its text is what has been written inside it so far. Closing a loop adds
  * it to the text of its parent. Thread rule: one generator, one thread. */
@@ -15,6 +18,21 @@
 #include "expr/internal.h"
 
 enum ctype { CT_F32, CT_F64, CT_I64 };    /* what values are computed in */
+
+struct language {                         /* what differs between C, CUDA and OpenCL C */
+	const char *backend;
+	bool gpu;                         /* a kernel a stage */
+	const char *f32_suffix;           /* of the functions of math.h */
+	const char *i64_min, *i64_max, *inf, *nan;
+	const char *min, *max, *cdiv;     /* what the functions of sizes are called */
+	const char *includes, *helper, *kernel, *global; /* before a helper, a kernel, a pointer */
+	const char *thread;               /* this thread's number */
+};
+struct kernel {                           /* of a GPU form */
+	const char *total, *plan_total;   /* how many threads have work, in the language and in a plan */
+	const char *body;
+	int output;                       /* of a reference: the one of which it computes a range; else -1 */
+};
 
 struct known {                            /* a value that has a name already */
 	const struct kw_node *n;
@@ -38,8 +56,10 @@ struct gen {
 	struct kw_arena *a;
 	struct kw_error *err;
 	enum kw_status status;            /* first failure */
+	const struct language *lang;
 	bool openmp, flat;                /* flat: indices are offsets (naive.c) */
-	bool divides;                     /* the helper of // and % was used */
+	bool wide;                        /* a reference: floats are doubles, and inputs have strides */
+	bool rounds;                      /* a reference that rounds each result to f32 */
 	int names;
 	int *uses;                        /* per node, by live nodes and outputs */
 	const struct kw_node **consumer;  /* per node: the last one; NULL for outputs */
@@ -47,8 +67,11 @@ struct gen {
 	const char **array;               /* per node: where its values are; NULL: computed where used */
 	enum kw_dtype *array_dtype;
 	bool *written;                    /* per output */
-	struct kw_buf body, workspaces, args;
+	struct kw_buf body, workspaces, args, numbers;
 	int workspace_count;
+	struct kernel *kernels;
+	size_t kernel_count;
+	const char *first, *count;        /* a reference's range */
 };
 
 #define NAIVE_MAX_TEXT (4u << 20)
@@ -60,17 +83,53 @@ const char *naive_text(struct gen *g, const char *fmt, ...) __attribute__((forma
 const char *naive_name(struct gen *g, const char *stem);              /* no name of the task */
 const char *naive_size(struct gen *g, const struct kw_poly *p);       /* as an operand */
 const char *naive_dim(struct gen *g, const struct kw_node *n, int axis);
+bool naive_names(const char *text, struct kw_str word); /* whether it is a word of the text */
 bool naive_is_one(const struct kw_node *n, int axis);
-enum ctype naive_ctype(enum kw_dtype d);
+enum ctype naive_ctype(const struct gen *g, enum kw_dtype d);
 const char *naive_ctype_text(enum ctype c);
 void naive_scope(struct gen *g, struct scope *s, struct scope *parent, const char *bound);
 /* Adds the loop to its parent; pragma: NULL or a whole line. */
 void naive_close(struct gen *g, struct scope *s, const char *pragma);
 void naive_line(struct scope *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *naive_offset(struct gen *g, const struct kw_node *n, const struct at *ix);
+/* What a reference calls a stride of an input. */
+const char *naive_stride(struct gen *g, int input, int axis);
 /* array[offset] = v, converted to the array's dtype. v has n's ctype. */
 void naive_store(struct gen *g, struct scope *s, const char *array, enum kw_dtype d, const char *offset, enum ctype c,
 		 const char *v);
+
+/* A name of the task that means something else in the language gets an underscore. */
+const char *naive_ident(struct gen *g, const char *name);
+/* v rounded as the form rounds a result of dtype d. */
+const char *naive_rounded(struct gen *g, enum kw_dtype d, const char *v);
+/* acc = acc op v, rounded likewise. */
+void naive_add(struct gen *g, struct scope *s, enum kw_dtype d, const char *acc, char op, const char *v);
+/* The helpers that the text calls. */
+void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out);
+/* One tab per open brace. */
+void naive_indent(struct kw_buf *out, struct kw_str text);
+void naive_declare(struct gen *g);                /* the arguments of the task */
+bool naive_prepare(struct gen *g);
+void naive_release(struct gen *g);
+
+/* naive_split.c: reductions of several axes or to one number in steps, so that each has many threads. */
+enum kw_status naive_split(const struct kw_expr *e, struct kw_arena *a, struct kw_expr **out, struct kw_error *err);
+
+/* naive.c */
+extern const struct language naive_c;
+void naive_emit_all(struct gen *g);
+/* Elementwise on tensors of one shape and on numbers: one index will do. */
+bool naive_is_flat(struct gen *g, const struct kw_node *n, const struct kw_node *root);
+/* Lines "PLAN,DECLARATION" become the plan's or the function's arguments; text: only those that it names. */
+void naive_arguments(struct kw_buf *out, struct kw_str lines, bool plan, const char *text);
+
+/* naive_gpu.c: one kernel: root is its body, where ix are the indices of the thread's element of n but for the axes
+ * of skip. output: as in struct kernel. Returns the name of the thread's number. */
+const char *naive_begin_kernel(struct gen *g, const struct kw_node *n, unsigned skip, int output, struct kernel *k,
+			       struct scope *root, struct at *ix);
+void naive_end_kernel(struct gen *g, struct kernel *k, struct scope *root);
+/* All of n into array, or the range of an output. */
+void naive_gpu_nest(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d, int output);
 
 /* naive_plan.c: which nodes get arrays, and in which order a nest runs. */
 void naive_plan(struct gen *g);
@@ -98,6 +157,8 @@ const char *naive_gather(struct gen *g, const struct kw_node *n, const struct at
 /* naive_elem.c: an elementwise operation on its arguments' values. */
 const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);
 const char *naive_number(struct gen *g, double v, enum ctype c);
+/* A double as a whole number of dtype d: towards 0, and within its range. */
+const char *naive_saturated(struct gen *g, enum kw_dtype d, const char *v);
 
 /* naive_window.c: convolution and pooling at an index. */
 const char *naive_window(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);

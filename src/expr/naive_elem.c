@@ -11,9 +11,9 @@ const char *naive_number(struct gen *g, double v, enum ctype c)
 	if (c == CT_I64)
 		return naive_text(g, "%lld", (long long)v);
 	if (isnan(v))
-		return "NAN";
+		return g->lang->nan;
 	if (isinf(v))
-		return v < 0 ? "-INFINITY" : "INFINITY";
+		return naive_text(g, "%s%s", v < 0 ? "-" : "", g->lang->inf);
 	if (c == CT_F32 && (double)(float)v == v && v == floor(v) && fabs(v) < 1e6)
 		return naive_text(g, "%.1ff", v);
 	text = naive_text(g, c == CT_F64 ? "%.17g" : "%.9g", v);
@@ -73,14 +73,14 @@ static bool is_comparison(enum op_id op)
 }
 
 /* What the arguments are computed in: for comparisons the widest of them, else the result's type. */
-static enum ctype argument_type(const struct kw_node *n)
+static enum ctype argument_type(const struct gen *g, const struct kw_node *n)
 {
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 
 	if (!is_comparison(op_id(n)))
 		return c;
 	for (int i = 0; i < n->arg_count; i++) {
-		enum ctype a = naive_ctype(n->args[i]->dtype);
+		enum ctype a = naive_ctype(g, n->args[i]->dtype);
 		if (a == CT_F64 || (a == CT_F32 && c == CT_I64))
 			c = a;
 	}
@@ -89,7 +89,6 @@ static enum ctype argument_type(const struct kw_node *n)
 
 static const char *whole_function(struct gen *g, enum op_id op, const char *a, const char *b)
 {
-	g->divides = true;
 	if (op == OP_FLOORDIV)
 		return naive_text(g, "floor_div(%s, %s)", a, b);
 	return naive_text(g, "(%s - floor_div(%s, %s) * %s)", a, a, b, b);
@@ -98,7 +97,7 @@ static const char *whole_function(struct gen *g, enum op_id op, const char *a, c
 /* Operations that name an argument twice; v are names or numbers. */
 static const char *repeated(struct gen *g, const struct kw_node *n, const char *a, const char *b, enum ctype c)
 {
-	const char *f = c == CT_F32 ? "f" : "", *zero = naive_number(g, 0, c);
+	const char *f = c == CT_F32 ? g->lang->f32_suffix : "", *zero = naive_number(g, 0, c);
 	bool whole = c == CT_I64;
 
 	switch (op_id(n)) {
@@ -113,9 +112,32 @@ static const char *repeated(struct gen *g, const struct kw_node *n, const char *
 	case OP_ABS: return whole ? naive_text(g, "(%s < 0 ? -%s : %s)", a, a, a) : naive_text(g, "fabs%s(%s)", f, a);
 	case OP_FLOORDIV: return whole ? whole_function(g, OP_FLOORDIV, a, b) : naive_text(g, "floor%s(%s / %s)", f, a, b);
 	case OP_MOD: return whole ? whole_function(g, OP_MOD, a, b) :
+			    g->wide ? naive_text(g, "mod_of(%s, %s)", a, b) :
 			    naive_text(g, "(%s - floor%s(%s / %s) * %s)", a, f, a, b, b);
 	default: return NULL;
 	}
+}
+
+const char *naive_saturated(struct gen *g, enum kw_dtype d, const char *v)
+{
+	int bits = kw_dtype_info(d)->bits;
+
+	if (d == KW_I64)
+		return naive_text(g, "to_whole(%s, %s, %s)", v, g->lang->i64_min, g->lang->i64_max);
+	return naive_text(g, "to_whole(%s, %lld, %lld)", v, d == KW_U8 ? 0LL : -(1LL << (bits - 1)),
+			  (1LL << (d == KW_U8 ? 8 : bits - 1)) - 1);
+}
+
+/* In a reference: as the judge converts. v is a double or an int64_t. */
+static const char *wide_cast(struct gen *g, enum kw_dtype from, enum kw_dtype d, const char *v)
+{
+	const struct kw_dtype_info *info = kw_dtype_info(d);
+
+	if (info->cls == KW_CLASS_FLOAT && info->bits < 32 && from != d)
+		return naive_text(g, "(double)kw_%s_to_f32(kw_%s_from_f32(to_odd(%s)))", info->name, info->name, v);
+	if (info->cls != KW_CLASS_INT || from == d)
+		return v;
+	return d == KW_I64 && !kw_dtype_is_float(from) ? v : naive_saturated(g, d, v);
 }
 
 /* Rounds to the dtype that a cast names. */
@@ -123,13 +145,17 @@ static const char *cast(struct gen *g, const struct kw_node *n, const struct at 
 {
 	const struct kw_node *x = n->args[0];
 	const struct kw_dtype_info *info = kw_dtype_info(n->dtype);
-	enum ctype from = naive_ctype(x->dtype), to = naive_ctype(n->dtype);
+	enum ctype from = naive_ctype(g, x->dtype), to = naive_ctype(g, n->dtype);
 	struct at inner[KW_MAX_RANK] = { 0 };
 	const char *v;
 
 	naive_arg_index(g, n, x, ix, inner);
 	if (info->cls == KW_CLASS_BOOL)
 		return naive_text(g, "(%s != 0)", naive_value(g, x, inner, s));
+	if (g->wide) {
+		v = naive_value_as(g, x, inner, s, info->cls == KW_CLASS_INT ? from : to);
+		return wide_cast(g, x->dtype, n->dtype, v);
+	}
 	v = naive_value_as(g, x, inner, s, to);
 	if (info->cls == KW_CLASS_FLOAT && info->bits < 32)
 		return naive_text(g, "kw_%s_to_f32(kw_%s_from_f32(%s))", info->name, info->name, v);
@@ -154,13 +180,13 @@ static const char *power(struct gen *g, const char *a, const char *b, enum ctype
 {
 	if (c == CT_I64)
 		return naive_text(g, "(int64_t)pow((double)%s, (double)%s)", a, b);
-	return naive_text(g, "pow%s(%s, %s)", c == CT_F32 ? "f" : "", a, b);
+	return naive_text(g, "pow%s(%s, %s)", c == CT_F32 ? g->lang->f32_suffix : "", a, b);
 }
 
 static const char *fixed(struct gen *g, const struct kw_node *n, const char *const *v, enum ctype c)
 {
 	enum op_id op = op_id(n);
-	const char *f = c == CT_F32 ? "f" : "", *one = naive_number(g, 1, c);
+	const char *f = c == CT_F32 ? g->lang->f32_suffix : "", *one = naive_number(g, 1, c);
 
 	if (function_of(op))
 		return c == CT_I64 ? v[0] : naive_text(g, "%s%s(%s)", function_of(op), f, v[0]);
@@ -186,7 +212,7 @@ static bool names_twice(enum op_id op)
 
 static const char *where(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	struct at inner[KW_MAX_RANK] = { 0 };
 	const char *v[3];
 
@@ -200,7 +226,7 @@ static const char *where(struct gen *g, const struct kw_node *n, const struct at
 const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
 	enum op_id op = op_id(n);
-	enum ctype c = argument_type(n);
+	enum ctype c = argument_type(g, n);
 	struct at inner[KW_MAX_RANK] = { 0 };
 	const char *v[3] = { 0 }, *text;
 

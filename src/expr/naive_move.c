@@ -18,7 +18,8 @@ static const char *reshape(struct gen *g, const struct kw_node *n, const struct 
 	if (same == n->rank && same == x->rank)
 		return naive_value(g, x, inner, s);
 	flat = naive_offset(g, n, ix);
-	if (g->array[x->id] && x->rank > 0) { /* row-major both: the offset is the same */
+	if (g->array[x->id] && x->rank > 0 && !(g->wide && x->kind == KW_NODE_INPUT)) {
+		/* row-major both: the offset is the same */
 		struct kw_node line = *x;
 		struct at one = { flat, from };
 		line.rank = 1;
@@ -51,7 +52,7 @@ static void close_branch(struct scope *s, struct scope *b, const char *head)
 static const char *concat(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
 	int axis = n->axes[0], count = n->arg_count;
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *name = naive_name(g, "part"), *first = "0";
 	struct scope *b = kw_arena_calloc(g->a, (size_t)count, sizeof(*b));
 	struct at inner[KW_MAX_RANK];
@@ -81,7 +82,7 @@ static const char *concat(struct gen *g, const struct kw_node *n, const struct a
 
 static const char *pad(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *name = naive_name(g, "part"), *test = "", *v;
 	struct at inner[KW_MAX_RANK];
 	struct scope b;
@@ -92,9 +93,12 @@ static const char *pad(struct gen *g, const struct kw_node *n, const struct at *
 		const char *before = naive_size(g, xn(n)->sym[i]), *size = naive_dim(g, n->args[0], i);
 		if (sym_eq(n->shape[i].poly, n->args[0]->shape[i].poly))
 			continue;
-		inner[i] = (struct at){ naive_text(g, "%s - %s", ix[i].text, before), &b };
-		test = naive_text(g, "%s%s%s >= %s && %s < %s + %s", test, test[0] ? " && " : "", ix[i].text, before,
-				  ix[i].text, before, size);
+		inner[i] = (struct at){ sym_is(xn(n)->sym[i], 0) ? ix[i].text : naive_text(g, "%s - %s", ix[i].text, before), &b };
+		if (sym_is(xn(n)->sym[i], 0))
+			test = naive_text(g, "%s%s%s < %s", test, test[0] ? " && " : "", ix[i].text, size);
+		else
+			test = naive_text(g, "%s%s%s >= %s && %s < %s + %s", test, test[0] ? " && " : "", ix[i].text,
+					  before, ix[i].text, before, size);
 	}
 	naive_line(s, "%s %s = %s;", naive_ctype_text(c), name, naive_number(g, n->fattr[0], c));
 	v = naive_value_as(g, n->args[0], inner, &b, c);
@@ -135,7 +139,7 @@ const char *naive_move(struct gen *g, const struct kw_node *n, const struct at *
 			inner[n->axes[k]].text = naive_text(g, "%s - 1 - (%s)", naive_dim(g, x, n->axes[k]),
 							    ix[n->axes[k]].text);
 		break;
-	case OP_REPEAT:
+	case OP_REPEAT: case OP_HEADS:
 		inner[n->axes[0]].text = naive_text(g, "(%s) / %s", ix[n->axes[0]].text, naive_size(g, xn(n)->sym[0]));
 		break;
 	default:

@@ -2,7 +2,10 @@
  *
  * A value without an array is computed where it is used. That is right for elementwise operations, and for a reduction
  * only when its loop can stand outside of the loops that it does not depend on; so a nest runs over the axes that its
- * reductions depend on first (batchnorm: channels), and what does not fit gets an array. */
+ * reductions depend on first (batchnorm: channels), and what does not fit gets an array.
+ *
+ * On a GPU the loops of a nest are threads, which share no value: a reduction is computed in place only where every
+ * thread has one of its own. */
 #include "expr/naive.h"
 
 #include <string.h>
@@ -16,6 +19,7 @@ struct found {                            /* a reduction inside a nest */
 };
 struct walk {
 	struct gen *g;
+	unsigned threads;                 /* the loops that are threads; 0: none, or one */
 	struct found found[MAX_FOUND];
 	int count;
 	bool changed;                     /* something became a stage */
@@ -64,7 +68,8 @@ static bool is_costly(const struct gen *g, const struct kw_node *n)
 
 /* ---- what the loops of a nest reach ---- */
 
-static void walk(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around);
+/* direct: only elementwise operations and reductions lie between the nest and n. */
+static void walk(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around, bool direct);
 
 static unsigned all_of(const struct kw_node *n, const unsigned *loops)
 {
@@ -75,12 +80,12 @@ static unsigned all_of(const struct kw_node *n, const unsigned *loops)
 	return m;
 }
 
-static void walk_reduce(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around)
+static void walk_reduce(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around, bool direct)
 {
 	const struct kw_node *x = n->args[0];
 	unsigned mine = all_of(n, loops), inner[KW_MAX_RANK] = { 0 };
 
-	if ((mine & INNER) && mine != around) {
+	if (w->g->lang->gpu ? !direct || mine != w->threads : (mine & INNER) && mine != around) {
 		make_stage(w, n);
 		return;
 	}
@@ -97,7 +102,7 @@ static void walk_reduce(struct walk *w, const struct kw_node *n, const unsigned 
 		inner[i] = gone ? INNER : loops[o];
 		o += !gone || n->keepdims;
 	}
-	walk(w, x, inner, mine | INNER);
+	walk(w, x, inner, mine | INNER, direct);
 }
 
 /* The loops that each axis of an argument depends on. */
@@ -130,14 +135,14 @@ static void arg_loops(const struct kw_node *n, int which, const unsigned *loops,
 	}
 }
 
-static void walk(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around)
+static void walk(struct walk *w, const struct kw_node *n, const unsigned *loops, unsigned around, bool direct)
 {
 	unsigned inner[KW_MAX_RANK] = { 0 };
 
 	if (!is_computed(w->g, n))
 		return;
 	if (n->kind == KW_NODE_REDUCE) {
-		walk_reduce(w, n, loops, around);
+		walk_reduce(w, n, loops, around, direct);
 		return;
 	}
 	for (int i = 0; i < n->arg_count; i++) {
@@ -147,7 +152,7 @@ static void walk(struct walk *w, const struct kw_node *n, const unsigned *loops,
 		if (again && is_costly(w->g, n->args[i]))
 			make_stage(w, n->args[i]);
 		arg_loops(n, i, loops, inner);
-		walk(w, n->args[i], inner, around);
+		walk(w, n->args[i], inner, around, direct && n->kind == KW_NODE_ELEMENTWISE);
 	}
 }
 
@@ -165,13 +170,14 @@ static void walk_nest(struct walk *w, const struct kw_node *n)
 	for (int i = 0; i < n->rank; i++)
 		loops[i] = 1u << i;
 	w->count = 0;
+	w->threads = all_of(n, loops);
 	w->g->stage[n->id] = false; /* computed here */
 	if (naive_is_template(n)) {
 		for (int i = 0; i < n->arg_count; i++)
 			if (is_costly(w->g, n->args[i]) && n->kind != KW_NODE_SCAN)
 				make_stage(w, n->args[i]);
 	}
-	walk(w, n, loops, 0);
+	walk(w, n, loops, 0, true);
 	w->g->stage[n->id] = was;
 	for (int i = 1; i < w->count; i++)
 		for (int k = i; k > 0 && bits(w->found[k].loops) < bits(w->found[k - 1].loops); k--) {
@@ -187,7 +193,7 @@ static void fit_nest(struct walk *w, const struct kw_node *n)
 	unsigned before = 0;
 
 	walk_nest(w, n);
-	for (int i = 0; i < w->count; i++) {
+	for (int i = 0; i < w->count && !w->g->lang->gpu; i++) {
 		if ((before & w->found[i].loops) == before)
 			before = w->found[i].loops;
 		else

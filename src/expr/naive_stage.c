@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-struct nest {                             /* the loops over all axes but some */
+struct nest {                             /* the loops over all axes but some, or on a GPU a thread for each */
+	struct kernel kernel;
 	struct scope root, loops[KW_MAX_RANK];
 	struct at ix[KW_MAX_RANK];
 	int count;
@@ -13,6 +14,10 @@ struct nest {                             /* the loops over all axes but some */
 static struct scope *open_nest(struct gen *g, struct nest *t, const struct kw_node *n, unsigned skip)
 {
 	*t = (struct nest){ 0 };
+	if (g->lang->gpu) {
+		naive_begin_kernel(g, n, skip, -1, &t->kernel, &t->root, t->ix);
+		return &t->root;
+	}
 	naive_scope(g, &t->root, NULL, NULL);
 	for (int i = 0; i < n->rank; i++) {
 		struct scope *parent = t->count ? &t->loops[t->count - 1] : &t->root;
@@ -30,6 +35,10 @@ static void close_nest(struct gen *g, struct nest *t)
 	int n = 1;
 	const char *pragma;
 
+	if (g->lang->gpu) {
+		naive_end_kernel(g, &t->kernel, &t->root);
+		return;
+	}
 	while (n < t->count && t->loops[n - 1].text.len == 0)
 		n++;
 	pragma = n > 1 ? naive_text(g, " collapse(%d)", n) : "";
@@ -81,13 +90,13 @@ static const char *slot_number(struct gen *g, const struct kw_node *n, const cha
 
 static void scan(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
 {
-	enum ctype c = naive_ctype(n->dtype);
-	const char *acc = naive_name(g, "acc"), *v;
+	enum ctype c = naive_ctype(g, n->dtype);
+	const char *acc = naive_name(g, "acc"), *v, *least = c == CT_I64 ? g->lang->i64_min : naive_text(g, "-%s", g->lang->inf);
 	struct nest t;
 	struct scope in, *s = open_nest(g, &t, n, 1u << n->axes[0]);
 
 	naive_line(s, "%s %s = %s;", naive_ctype_text(c), acc,
-		   op_id(n) == OP_CUMSUM ? "0" : op_id(n) == OP_CUMPROD ? "1" : c == CT_I64 ? "INT64_MIN" : "-INFINITY");
+		   op_id(n) == OP_CUMSUM ? "0" : op_id(n) == OP_CUMPROD ? "1" : least);
 	open_axis(g, &in, s, n, n->axes[0], t.ix);
 	v = naive_value_as(g, n->args[0], t.ix, &in, c);
 	if (op_id(n) == OP_CUMMAX) {
@@ -96,7 +105,7 @@ static void scan(struct gen *g, const struct kw_node *n, const char *array, enum
 		naive_line(&in, "%s = %s;", acc, v);
 		naive_line(&in, "}");
 	} else {
-		naive_line(&in, "%s %s= %s;", acc, op_id(n) == OP_CUMSUM ? "+" : "*", v);
+		naive_add(g, &in, n->dtype, acc, op_id(n) == OP_CUMSUM ? '+' : '*', v);
 	}
 	naive_store(g, &in, array, d, naive_offset(g, n, t.ix), c, acc);
 	naive_close(g, &in, NULL);
@@ -120,9 +129,9 @@ static void close_axes(struct gen *g, struct scope *loops, int count)
 
 static void softmax(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
 {
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *f = c == CT_F32 ? "f" : "", *most = naive_name(g, "most"), *sum = naive_name(g, "sum"), *v, *at;
-	bool kept = naive_ctype(d) == c && kw_dtype_info(d)->bits >= 32; /* exponentials wait in the result */
+	bool kept = naive_ctype(g, d) == c && kw_dtype_info(d)->bits >= 32; /* exponentials wait in the result */
 	unsigned skip = 0;
 	struct nest t;
 	struct scope loops[KW_MAX_RANK], *s, *in;
@@ -175,7 +184,7 @@ static int open_group(struct gen *g, struct scope *loops, struct scope *s, const
 
 static void groupnorm(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
 {
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *type = naive_ctype_text(c), *mean = naive_name(g, "mean"), *var = naive_name(g, "var"), *scale;
 	const char *groups = slot_number(g, n, "num_groups", CT_I64, NULL), *per, *count, *v, *delta;
 	const struct kw_node *x = n->args[0], *weight = slot_node(n, "weight"), *bias = slot_node(n, "bias");
@@ -278,7 +287,7 @@ static void score(struct gen *g, struct attention *a, struct scope *row, const c
 			naive_line(&keys, "%s = -INFINITY;", acc);
 			naive_line(&keys, "}");
 		} else {
-			naive_line(&keys, "%s += %s;", acc, naive_cast(g, m, naive_ctype(a->mask->dtype), a->c));
+			naive_line(&keys, "%s += %s;", acc, naive_cast(g, m, naive_ctype(g, a->mask->dtype), a->c));
 		}
 	}
 	if (a->n->attr[0]) {
@@ -306,7 +315,7 @@ static void weigh(struct gen *g, struct attention *a, struct scope *row, const c
 
 static void attention(struct gen *g, const struct kw_node *n, const char *array, enum kw_dtype d)
 {
-	struct attention a = { .n = n, .q = n->args[0], .k = n->args[1], .v = n->args[2], .c = naive_ctype(n->dtype) };
+	struct attention a = { .n = n, .q = n->args[0], .k = n->args[1], .v = n->args[2], .c = naive_ctype(g, n->dtype) };
 	int r = n->rank;
 	const char *most = naive_name(g, "most"), *sum = naive_name(g, "sum"), *acc = naive_name(g, "acc"), *type, *all;
 	struct at at_v[KW_MAX_RANK];
@@ -354,7 +363,7 @@ static void topk(struct gen *g, const struct kw_node *n, const char *array, enum
 		 const struct kw_node *twin, const char *twin_array, enum kw_dtype twin_dtype)
 {
 	const struct kw_node *x = n->args[0];
-	enum ctype c = naive_ctype(x->dtype);
+	enum ctype c = naive_ctype(g, x->dtype);
 	const char *type = naive_ctype_text(c), *best = naive_name(g, "best"), *at = naive_name(g, "at");
 	const char *last = naive_name(g, "last"), *last_at = naive_name(g, "last_at"), *v, *after, *better;
 	int axis = n->axes[0];

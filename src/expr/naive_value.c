@@ -71,14 +71,32 @@ static void remember(struct gen *g, struct scope *s, const struct kw_node *n, co
 	s->known = k;
 }
 
+/* An input of a reference has the strides of its case. */
+static const char *input_offset(struct gen *g, const struct kw_node *n, const struct at *ix)
+{
+	const char *text = NULL;
+
+	for (int i = 0; i < n->rank; i++) {
+		if (strcmp(ix[i].text, "0") == 0)
+			continue;
+		text = naive_text(g, is_plain(ix[i].text) ? "%s%s%s * %s" : "%s%s(%s) * %s", text ? text : "",
+				  text ? " + " : "", ix[i].text, naive_stride(g, n->index, i));
+	}
+	return text ? text : "0";
+}
+
 const char *naive_load(struct gen *g, const struct kw_node *n, const struct at *ix)
 {
-	const char *offset = naive_offset(g, n, ix), *array = g->array[n->id];
+	bool strided = g->wide && n->kind == KW_NODE_INPUT;
+	const char *offset = strided ? input_offset(g, n, ix) : naive_offset(g, n, ix), *array = g->array[n->id];
 	enum kw_dtype d = g->array_dtype[n->id];
 	const struct kw_dtype_info *info = kw_dtype_info(d);
+	const char *widen = g->wide ? "(double)" : "";
 
 	if (info->cls == KW_CLASS_FLOAT && info->bits < 32)
-		return naive_text(g, "kw_%s_to_f32(%s[%s])", info->name, array, offset);
+		return naive_text(g, "%skw_%s_to_f32(%s[%s])", widen, info->name, array, offset);
+	if (d == KW_F32)
+		return naive_text(g, "%s%s[%s]", widen, array, offset);
 	if (d == KW_BOOL)
 		return naive_text(g, "(%s[%s] != 0)", array, offset);
 	if (info->cls == KW_CLASS_INT && d != KW_I64)
@@ -91,15 +109,35 @@ static bool is_leaf(const struct gen *g, const struct kw_node *n)
 	return g->array[n->id] || n->kind == KW_NODE_PARAM || n->kind == KW_NODE_CONST || n->kind == KW_NODE_DIM;
 }
 
+/* In a reference what a kernel is handed: the param in its own dtype. */
+static const char *param(struct gen *g, const struct kw_node *n)
+{
+	const char *name = naive_ident(g, g->task->params[n->index].name);
+	const struct kw_dtype_info *info = kw_dtype_info(n->dtype);
+
+	if (!g->wide || info->cls != KW_CLASS_FLOAT || n->dtype == KW_F64)
+		return name;
+	if (info->bits == 32)
+		return naive_text(g, "(double)%s", name);
+	return naive_text(g, "(double)kw_%s_to_f32(kw_%s_from_f32(%s))", info->name, info->name, name);
+}
+
+static const char *constant(struct gen *g, const struct kw_node *n, enum ctype c)
+{
+	bool narrow = g->rounds && kw_dtype_is_float(n->dtype) && n->dtype != KW_F64;
+
+	return naive_number(g, narrow ? (double)(float)n->value : n->value, c);
+}
+
 static const char *leaf(struct gen *g, const struct kw_node *n, const struct at *ix)
 {
 	if (g->array[n->id])
 		return naive_load(g, n, ix);
 	if (n->kind == KW_NODE_PARAM)
-		return g->task->params[n->index].name;
+		return param(g, n);
 	if (n->kind == KW_NODE_DIM)
 		return naive_size(g, n->shape[0].poly);
-	return naive_number(g, n->value, naive_ctype(n->dtype));
+	return constant(g, n, naive_ctype(g, n->dtype));
 }
 
 static const char *key_of(struct gen *g, const struct kw_node *n, const struct at *ix)
@@ -134,7 +172,7 @@ const char *naive_value(struct gen *g, const struct kw_node *n, const struct at 
 	v = find_known(s, n, key);
 	if (v)
 		return v;
-	v = naive_let(g, s, naive_ctype(n->dtype), "v", compute(g, n, ix, s));
+	v = naive_let(g, s, naive_ctype(g, n->dtype), "v", compute(g, n, ix, s));
 	remember(g, s, n, key, v);
 	return v;
 }
@@ -142,8 +180,8 @@ const char *naive_value(struct gen *g, const struct kw_node *n, const struct at 
 const char *naive_value_as(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *cur, enum ctype c)
 {
 	if (n->kind == KW_NODE_CONST && !g->array[n->id])
-		return naive_number(g, n->value, c);
-	return naive_cast(g, naive_value(g, n, ix, cur), naive_ctype(n->dtype), c);
+		return constant(g, n, c);
+	return naive_cast(g, naive_value(g, n, ix, cur), naive_ctype(g, n->dtype), c);
 }
 
 /* ---- reductions ---- */
@@ -151,21 +189,22 @@ const char *naive_value_as(struct gen *g, const struct kw_node *n, const struct 
 static const char *start_value(struct gen *g, enum op_id op, enum ctype c)
 {
 	switch (op) {
-	case OP_MAX: case OP_ARGMAX: return c == CT_I64 ? "INT64_MIN" : "-INFINITY";
-	case OP_MIN: case OP_ARGMIN: return c == CT_I64 ? "INT64_MAX" : "INFINITY";
+	case OP_MAX: case OP_ARGMAX: return c == CT_I64 ? g->lang->i64_min : naive_text(g, "-%s", g->lang->inf);
+	case OP_MIN: case OP_ARGMIN: return c == CT_I64 ? g->lang->i64_max : g->lang->inf;
 	case OP_PROD: case OP_ALL: return naive_number(g, 1, c);
 	default: return naive_number(g, 0, c);
 	}
 }
 
-static void accumulate(struct gen *g, enum op_id op, struct scope *s, const char *acc, const char *index,
+static void accumulate(struct gen *g, const struct kw_node *n, struct scope *s, const char *acc, const char *index,
 		       const char *v, enum ctype c)
 {
+	enum op_id op = op_id(n);
 	bool more = op == OP_MAX || op == OP_ARGMAX, arg = op == OP_ARGMAX || op == OP_ARGMIN;
 
 	switch (op) {
-	case OP_SUM: case OP_MEAN: naive_line(s, "%s += %s;", acc, v); return;
-	case OP_PROD: naive_line(s, "%s *= %s;", acc, v); return;
+	case OP_SUM: case OP_MEAN: naive_add(g, s, n->dtype, acc, '+', v); return;
+	case OP_PROD: naive_add(g, s, n->dtype, acc, '*', v); return;
 	case OP_ANY: naive_line(s, "%s |= %s != 0;", acc, v); return;
 	case OP_ALL: naive_line(s, "%s &= %s != 0;", acc, v); return;
 	default: break;
@@ -187,7 +226,7 @@ static const char *reduce(struct gen *g, const struct kw_node *n, const struct a
 	const struct kw_node *x = n->args[0];
 	enum op_id op = op_id(n);
 	bool arg = op == OP_ARGMAX || op == OP_ARGMIN, truth = op == OP_ANY || op == OP_ALL;
-	enum ctype c = truth ? CT_I64 : arg || op == OP_MAX || op == OP_MIN ? naive_ctype(x->dtype) : naive_ctype(n->dtype);
+	enum ctype c = truth ? CT_I64 : arg || op == OP_MAX || op == OP_MIN ? naive_ctype(g, x->dtype) : naive_ctype(g, n->dtype);
 	const char *acc = naive_name(g, op == OP_MAX || op == OP_MIN || arg ? "best" : "acc"), *count = "1", *pragma;
 	struct scope loops[KW_MAX_RANK], *in = s;
 	struct at inner[KW_MAX_RANK] = { 0 };
@@ -210,8 +249,8 @@ static const char *reduce(struct gen *g, const struct kw_node *n, const struct a
 		o += !gone || n->keepdims;
 	}
 	if (depth == 0)
-		return naive_value_as(g, x, inner, s, naive_ctype(n->dtype));
-	accumulate(g, op, in, acc, depth ? loops[0].var : "0",
+		return naive_value_as(g, x, inner, s, naive_ctype(g, n->dtype));
+	accumulate(g, n, in, acc, depth ? loops[0].var : "0",
 		   truth ? naive_value(g, x, inner, in) : naive_value_as(g, x, inner, in, c), c);
 	pragma = s->depth || !(op == OP_SUM || op == OP_MEAN || op == OP_PROD) ? NULL :
 		 naive_text(g, " reduction(%c:%s)", op == OP_PROD ? '*' : '+', acc);
@@ -229,7 +268,7 @@ static const char *contract(struct gen *g, const struct kw_node *n, const struct
 	struct labels l;
 	struct scope loops[2 * KW_MAX_RANK], *in = s;
 	struct at letter[128] = { 0 }, at[2][KW_MAX_RANK] = { 0 };
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *acc = naive_name(g, "acc"), *a, *b;
 	int depth = 0;
 
@@ -253,7 +292,7 @@ static const char *contract(struct gen *g, const struct kw_node *n, const struct
 			at[k][i] = letter[(unsigned char)l.in[k][i]];
 	a = naive_value_as(g, n->args[0], at[0], in, c);
 	b = naive_value_as(g, n->args[1], at[1], in, c);
-	naive_line(in, "%s += %s * %s;", acc, a, b);
+	naive_add(g, in, n->dtype, acc, '+', naive_text(g, "%s * %s", a, b));
 	while (depth-- > 0)
 		naive_close(g, &loops[depth], NULL);
 	return acc;
@@ -261,9 +300,13 @@ static const char *contract(struct gen *g, const struct kw_node *n, const struct
 
 static const char *compute(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
+	const char *v;
+
 	switch (n->kind) {
-	case KW_NODE_ELEMENTWISE: return naive_elem(g, n, ix, s);
-	case KW_NODE_REDUCE: return reduce(g, n, ix, s);
+	case KW_NODE_ELEMENTWISE: return naive_rounded(g, n->dtype, naive_elem(g, n, ix, s));
+	case KW_NODE_REDUCE:
+		v = reduce(g, n, ix, s);
+		return op_id(n) == OP_MEAN ? naive_rounded(g, n->dtype, v) : v;
 	case KW_NODE_CONTRACT: return contract(g, n, ix, s);
 	case KW_NODE_WINDOW: return naive_window(g, n, ix, s);
 	case KW_NODE_MOVE: return naive_move(g, n, ix, s);

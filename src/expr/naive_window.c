@@ -57,7 +57,7 @@ static const char *conv(struct gen *g, const struct kw_node *n, const struct at 
 	const struct kw_node *x = n->args[0], *w = n->args[1];
 	const struct kw_poly *groups = xn(n)->sym[0];
 	int nd = (int)n->attr[0];
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *acc = naive_name(g, "acc"), *base, *a, *b;
 	struct taps t = { 0 };
 	struct at in_x[KW_MAX_RANK] = { 0 }, in_w[KW_MAX_RANK] = { 0 };
@@ -77,7 +77,7 @@ static const char *conv(struct gen *g, const struct kw_node *n, const struct at 
 	}
 	a = naive_value_as(g, x, in_x, t.in, c);
 	b = naive_value_as(g, w, in_w, t.in, c);
-	naive_line(t.in, "%s += %s * %s;", acc, a, b);
+	naive_add(g, t.in, n->dtype, acc, '+', naive_text(g, "%s * %s", a, b));
 	close_taps(g, &t);
 	return acc;
 }
@@ -88,7 +88,7 @@ static const char *conv_transpose(struct gen *g, const struct kw_node *n, const 
 	const struct kw_node *x = n->args[0], *w = n->args[1];
 	const struct kw_poly *groups = xn(n)->sym[0];
 	int nd = (int)n->attr[0];
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *acc = naive_name(g, "acc"), *per_in = naive_size(g, sym_div(g->a, x->shape[1].poly, groups)), *base;
 	const char *a, *b;
 	struct taps t = { 0 };
@@ -103,12 +103,15 @@ static const char *conv_transpose(struct gen *g, const struct kw_node *n, const 
 	in_w[1] = (struct at){ base ? naive_text(g, "%s %% %s", ix[1].text, naive_dim(g, w, 1)) : ix[1].text, ix[1].scope };
 	for (int i = 0; i < nd; i++) {
 		long long stride = n->attr[1 + i];
-		const char *from;
+		const char *from, *tap;
 		open_tap(g, &t, s, naive_dim(g, w, 2 + i));
-		in_w[2 + i] = (struct at){ t.in->var, t.in };
+		tap = t.in->var;
+		if (g->rounds) /* the evaluator adds in the order of x */
+			tap = naive_let(g, t.in, CT_I64, "tap", naive_text(g, "%s - 1 - %s", naive_dim(g, w, 2 + i), tap));
+		in_w[2 + i] = (struct at){ tap, t.in };
 		from = naive_let(g, t.in, CT_I64, "from",
 				 naive_text(g, "%s + %lld - %s", ix[2 + i].text, (long long)n->attr[4 + i],
-					    scaled(g, t.in->var, n->attr[7 + i])));
+					    scaled(g, tap, n->attr[7 + i])));
 		naive_line(t.in, "if (%s < 0 || %s %% %lld != 0 || %s / %lld >= %s) {", from, from, stride, from, stride,
 			   naive_dim(g, x, 2 + i));
 		naive_line(t.in, "continue;");
@@ -117,7 +120,7 @@ static const char *conv_transpose(struct gen *g, const struct kw_node *n, const 
 	}
 	a = naive_value_as(g, x, in_x, t.in, c);
 	b = naive_value_as(g, w, in_w, t.in, c);
-	naive_line(t.in, "%s += %s * %s;", acc, a, b);
+	naive_add(g, t.in, n->dtype, acc, '+', naive_text(g, "%s * %s", a, b));
 	close_taps(g, &t);
 	return acc;
 }
@@ -126,13 +129,14 @@ static const char *pool(struct gen *g, const struct kw_node *n, const struct at 
 {
 	const struct kw_node *x = n->args[0];
 	int nd = (int)n->attr[0], lead = n->rank - nd;
-	enum ctype c = naive_ctype(n->dtype);
+	enum ctype c = naive_ctype(g, n->dtype);
 	const char *acc = naive_name(g, max ? "best" : "acc"), *count = NULL, *v;
 	struct taps t = { 0 };
 	struct at in[KW_MAX_RANK] = { 0 };
 	int64_t all = 1;
 
-	naive_line(s, "%s %s = %s;", naive_ctype_text(c), acc, !max ? "0" : c == CT_I64 ? "INT64_MIN" : "-INFINITY");
+	naive_line(s, "%s %s = %s%s;", naive_ctype_text(c), acc, max && c != CT_I64 ? "-" : "",
+		   !max ? "0" : c == CT_I64 ? g->lang->i64_min : g->lang->inf);
 	if (!max && !n->attr[14]) {
 		count = naive_name(g, "count");
 		naive_line(s, "int64_t %s = 0;", count);
@@ -146,7 +150,7 @@ static const char *pool(struct gen *g, const struct kw_node *n, const struct at 
 	}
 	v = naive_value_as(g, x, in, t.in, c);
 	if (!max) {
-		naive_line(t.in, "%s += %s;", acc, v);
+		naive_add(g, t.in, n->dtype, acc, '+', v);
 		if (count)
 			naive_line(t.in, "%s++;", count);
 	} else {
@@ -158,8 +162,8 @@ static const char *pool(struct gen *g, const struct kw_node *n, const struct at 
 	close_taps(g, &t);
 	if (max)
 		return acc;
-	return naive_text(g, "(%s / %s)", acc, count ? naive_text(g, "(%s)%s", naive_ctype_text(c), count) :
-						       naive_number(g, (double)all, c));
+	v = count ? naive_text(g, "(%s)%s", naive_ctype_text(c), count) : naive_number(g, (double)all, c);
+	return naive_rounded(g, n->dtype, naive_text(g, "(%s / %s)", acc, v));
 }
 
 const char *naive_window(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
