@@ -12,7 +12,7 @@
 #define LOAD_TIMEOUT_MS 10000
 #define EMPTY_BATCHES 7
 #define SECOND_LOOKS 4
-#define FAR 16             /* times the tolerance: no matter of rounding */
+#define FAR 16             /* times the tolerance: on the task's own data no matter of rounding */
 #define PLAIN_TIMES 4      /* an honest kernel may err this many times as much as a plain one (compare.h) */
 #define LINGER_NS 1000000
 #define SUSPICIONS 60      /* longer pauses that must all be busy: threads on their way to sleep get there meanwhile, also where
@@ -271,18 +271,18 @@ static void keep_worst(struct stage *s, int output, const struct kw_compare_stat
 
 /* The tolerance comes from a plain f32 evaluation of a sample. A few elements just outside of it may be those where such an
  * evaluation errs most: asks it about the worst one itself. True: the tolerance grew. */
-static bool widen(struct stage *s, int output, const struct kw_compare_stats *st)
+static bool widen(struct stage *s, enum kw_fill fill, int output, const struct kw_compare_stats *st)
 {
 	struct kw_tolerance *t = &s->tol[output];
-	double error;
+	double error, far = fill == KW_FILL_DECLARED ? FAR : HUGE_VAL;
 
-	if (t->exact || s->steps || st->unwritten || st->nan_mismatched || st->mismatched == 0 || st->worst_ratio > FAR ||
+	if (t->exact || s->steps || st->unwritten || st->nan_mismatched || st->mismatched == 0 || st->worst_ratio > far ||
 	    st->mismatched * 1000 > st->compared + 1000 || kw_stage_plain_at(s, output, st->worst_index, &error) != KW_OK)
 		return false;
 	error *= PLAIN_TIMES;
 	if (!(error > t->abs_part))
 		return false;
-	t->abs_part = fmin(error, FAR * st->tolerance_at_worst);
+	t->abs_part = fmin(error, far * st->tolerance_at_worst);
 	return true;
 }
 
@@ -306,7 +306,7 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
 		if (st != KW_OK)
 			break;
-		for (int k = 0; k < SECOND_LOOKS && st == KW_OK && widen(s, o, &stats); k++)
+		for (int k = 0; k < SECOND_LOOKS && st == KW_OK && widen(s, fill, o, &stats); k++)
 			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
 		s->excuse = s->steps && st == KW_OK && stats.mismatched > 0 && !stats.unwritten && !stats.nan_mismatched;
 		if (s->excuse)
