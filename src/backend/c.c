@@ -3,6 +3,7 @@
 
 #include "backend/cache.h"
 #include "backend/elf.h"
+#include "backend/signature.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -21,6 +22,7 @@
 
 enum { DEFAULT_TIMEOUT_MS = 30000, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
 #define HEADER_PATH "src/backend/builtin/kw.h"
+#define JSON_FLAG "-fdiagnostics-format=json" /* of gcc */
 
 /* One build's own things; strings live in the arena. */
 struct build {
@@ -34,6 +36,7 @@ struct build {
 	const char *flags[MAX_ARGS];      /* for compiling; NULL-terminated */
 	size_t flag_count;
 	bool fast_math;
+	const char *suffix;               /* compiled behind the source (signature.h); "" none */
 	char dir[PATH_MAX];               /* "" until it is made */
 	const char *source_path, *object_path, *part_path;
 	struct kw_diagnostics diags;
@@ -91,7 +94,7 @@ static void choose_flags(struct build *b)
 		add_flag(b, "-ferror-limit=20");
 		add_flag(b, "-Wno-pass-failed");
 	} else {
-		add_flag(b, "-fdiagnostics-format=json");
+		add_flag(b, JSON_FLAG);
 		add_flag(b, "-fmax-errors=20");
 		add_flag(b, "-pipe");
 	}
@@ -121,6 +124,7 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 		kw_hasher_addz(&h, "flag", b->flags[i]);
 	for (size_t i = 0; i < b->bound->kernel_count; i++)
 		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
+	kw_hasher_addz(&h, "signature", b->suffix);
 	kw_hasher_final(&h, key);
 	return KW_OK;
 }
@@ -131,7 +135,6 @@ static enum kw_status make_folder(struct build *b, struct kw_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	char *header_path;
-	enum kw_status s;
 
 	snprintf(b->dir, sizeof(b->dir), "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
 	if (!mkdtemp(b->dir)) {
@@ -148,8 +151,21 @@ static enum kw_status make_folder(struct build *b, struct kw_error *err)
 	if (!b->source_path || !b->object_path || !b->part_path || !header_path)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	b->diags.path = b->source_path;
-	s = kw_file_write(header_path, b->header, b->header_len, err);
-	return s == KW_OK ? kw_file_write(b->source_path, b->c->source, b->c->source_len, err) : s;
+	return kw_file_write(header_path, b->header, b->header_len, err);
+}
+
+static enum kw_status write_source(struct build *b, const char *suffix, struct kw_error *err)
+{
+	struct kw_buf text;
+	enum kw_status s;
+
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + (1 << 20));
+	kw_buf_add(&text, b->c->source, b->c->source_len);
+	kw_buf_addz(&text, suffix);
+	s = text.full ? kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source")
+		      : kw_file_write(b->source_path, text.ptr ? text.ptr : "", text.len, err);
+	kw_buf_release(&text);
+	return s;
 }
 
 /* A compiler outside /usr needs the folder that it was installed to. */
@@ -323,12 +339,89 @@ static void check_entries(struct build *b)
 	}
 }
 
+/* ---- the parameters ---- */
+
+/* What may stand behind the source. */
+static enum kw_status make_suffix(struct build *b, struct kw_error *err)
+{
+	struct kw_buf text;
+
+	b->suffix = "";
+	if (b->opts->trusted)
+		return KW_OK;
+	kw_buf_init(&text, 1 << 20);
+	kw_signature_suffix(b->c, b->bound, &text);
+	b->suffix = kw_arena_strndup(&b->arena, text.ptr ? text.ptr : "", text.len);
+	kw_buf_release(&text);
+	return b->suffix ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
+/* Without the suffix: what is wrong with a source that does not compile is told best by itself. */
+static enum kw_status compile_source(struct build *b, struct kw_error *err)
+{
+	enum kw_status s = write_source(b, b->suffix, err);
+
+	b->diags.aside = KW_SIGNATURE_FILE;
+	if (s == KW_OK)
+		s = compile(b, true, !b->fast_math, err);
+	if (s != KW_OK || b->out->cls == KW_V_OK || b->diags.aside_errors == 0)
+		return s;
+	kw_diagnostics_release(&b->diags);
+	kw_diagnostics_init(&b->diags, b->source_path, b->c->name);
+	b->out->cls = KW_V_OK;
+	b->out->subclass = KW_S_NONE;
+	s = write_source(b, "", err);
+	return s == KW_OK ? compile(b, true, !b->fast_math, err) : s;
+}
+
+/* The compiler had something to say about the declaration behind the source: asks it for the parameters. */
+static enum kw_status check_parameters(struct build *b, struct kw_error *err)
+{
+	static const char *const gcc[] = { "-fno-diagnostics-show-caret", "-fmax-errors=0" };
+	const char *argv[MAX_ARGS + 24];
+	struct kw_signature_fault fault;
+	struct kw_proc_result r;
+	struct kw_buf text;
+	size_t n = 0;
+	enum kw_status s;
+
+	kw_buf_init(&text, 1 << 20);
+	kw_signature_probe(b->c, b->bound, &text);
+	s = text.full ? KW_OK : write_source(b, text.ptr ? text.ptr : "", err);
+	if (text.full || s != KW_OK)
+		goto out;
+	argv[n++] = b->tool.path;
+	for (size_t i = 0; i < b->flag_count; i++)
+		if (strcmp(b->flags[i], JSON_FLAG) != 0)
+			argv[n++] = b->flags[i];
+	for (size_t i = 0; !b->tool.clang && i < sizeof(gcc) / sizeof(gcc[0]); i++)
+		argv[n++] = gcc[i];
+	if (b->tool.clang)
+		argv[n++] = "-ferror-limit=0";
+	argv[n++] = "-w";
+	argv[n++] = "-include";
+	argv[n++] = "kw.h";
+	argv[n++] = "-fsyntax-only";
+	argv[n++] = b->source_path;
+	argv[n] = NULL;
+	if ((s = run_compiler(b, argv, &r, err)) != KW_OK)
+		goto out;
+	if (!kw_signature_fits(b->c, b->bound, b->source_path, (struct kw_str){ r.err.ptr, r.err.len }, &fault))
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, fault.line, fault.column, fault.message);
+	kw_proc_result_release(&r);
+out:
+	kw_buf_release(&text);
+	return s;
+}
+
 static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 {
 	enum kw_status s = make_folder(b, err);
 
 	if (s == KW_OK)
-		s = compile(b, true, !b->fast_math, err);
+		s = compile_source(b, err);
+	if (s == KW_OK && b->out->cls == KW_V_OK && b->diags.aside_warnings > 0)
+		s = check_parameters(b, err);
 	if (s == KW_OK && b->fast_math && b->out->cls == KW_V_OK)
 		s = compile(b, false, true, err);
 	if (s == KW_OK && b->out->cls == KW_V_OK)
@@ -345,7 +438,9 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 	enum kw_status s;
 
 	choose_flags(b);
-	s = make_key(b, key, err);
+	s = make_suffix(b, err);
+	if (s == KW_OK)
+		s = make_key(b, key, err);
 	if (s != KW_OK)
 		return s;
 	if (!b->opts->no_cache && kw_cache_get(key, a)) {

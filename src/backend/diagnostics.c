@@ -16,12 +16,17 @@ static const struct {
 } phrases[] = {
 	{ "No such file or directory", KW_S_INCLUDE },
 	{ "file not found", KW_S_INCLUDE },
+	{ "Could not find incbin file", KW_S_INCLUDE },
+	{ "Could not find include file", KW_S_INCLUDE },
+	{ "can't open", KW_S_INCLUDE },
 	{ "#include", KW_S_INCLUDE },
 	{ "Permission denied", KW_S_INCLUDE },
 	{ "target specific option mismatch", KW_S_BUILD_ARCHITECTURE },
 	{ "requires target feature", KW_S_BUILD_ARCHITECTURE },
 	{ "needs isa option", KW_S_BUILD_ARCHITECTURE },
 	{ "no such instruction", KW_S_BUILD_ARCHITECTURE },
+	{ "invalid instruction mnemonic", KW_S_BUILD_ARCHITECTURE },
+	{ "instruction requires:", KW_S_BUILD_ARCHITECTURE },
 	{ "unsupported instruction", KW_S_BUILD_ARCHITECTURE },
 	{ "unsupported for this target", KW_S_BUILD_ARCHITECTURE },
 	{ "not supported on this target", KW_S_BUILD_ARCHITECTURE },
@@ -29,6 +34,11 @@ static const struct {
 	{ "out of memory", KW_S_BUILD_RESOURCES },
 	{ "Cannot allocate memory", KW_S_BUILD_RESOURCES },
 	{ "internal compiler error", KW_S_BUILD_RESOURCES },
+	{ "LLVM ERROR", KW_S_BUILD_RESOURCES },
+	{ "signal terminated program", KW_S_BUILD_RESOURCES },
+	{ "terminated with signal", KW_S_BUILD_RESOURCES },
+	{ "unable to execute command", KW_S_BUILD_RESOURCES },
+	{ "failed due to signal", KW_S_BUILD_RESOURCES },
 	{ "exceeds maximum", KW_S_BUILD_RESOURCES },
 	{ "is too large", KW_S_BUILD_RESOURCES },
 	{ "nesting depth", KW_S_BUILD_RESOURCES },
@@ -37,6 +47,8 @@ static const struct {
 	{ "File size limit", KW_S_BUILD_RESOURCES },
 	{ "undefined reference", KW_S_UNDEFINED },
 	{ "undefined symbol", KW_S_UNDEFINED },
+	{ "undefined hidden symbol", KW_S_UNDEFINED },
+	{ "undefined protected symbol", KW_S_UNDEFINED },
 	{ "undeclared", KW_S_UNDEFINED },
 	{ "implicit declaration", KW_S_UNDEFINED },
 	{ "unknown type name", KW_S_UNDEFINED },
@@ -59,6 +71,13 @@ static const struct {
 	{ "#error", KW_S_SYNTAX },
 	{ "macro", KW_S_SYNTAX },
 	{ "invalid suffix", KW_S_SYNTAX },
+	{ "multiple definition", KW_S_SYNTAX },
+	{ "duplicate symbol", KW_S_SYNTAX },
+	{ "is already defined", KW_S_SYNTAX },
+	{ "register name", KW_S_SYNTAX },
+	{ "unknown pseudo-op", KW_S_SYNTAX },
+	{ "unknown directive", KW_S_SYNTAX },
+	{ "junk at end of line", KW_S_SYNTAX },
 };
 
 enum kw_subclass kw_diagnostic_class(const char *message)
@@ -99,12 +118,22 @@ static void copy_text(char *out, size_t out_bytes, const char *text)
 	out[n] = '\0';
 }
 
+static bool goes_aside(struct kw_diagnostics *d, enum kw_severity severity, const char *file)
+{
+	bool here = d->aside && strcmp(file, d->aside) == 0;
+
+	d->after_aside = here || (d->after_aside && severity == KW_NOTE);
+	d->aside_errors += here && severity == KW_ERROR;
+	d->aside_warnings += here && severity == KW_WARNING;
+	return d->after_aside;
+}
+
 void kw_diagnostics_add(struct kw_diagnostics *d, enum kw_severity severity, enum kw_subclass cls, const char *file,
 			int line, int column, const char *message)
 {
 	struct kw_diagnostic *one, *more;
 
-	if (d->count >= MAX_DIAGNOSTICS)
+	if (goes_aside(d, severity, file) || d->count >= MAX_DIAGNOSTICS)
 		return;
 	more = kw_realloc(d->list, (d->count + 1) * sizeof(*more));
 	if (!more)
@@ -173,7 +202,69 @@ static bool parse_json_line(struct kw_diagnostics *d, struct kw_str line)
 	return true;
 }
 
-/* ---- text: "file:line:column: error: message" and what linkers say ---- */
+/* ---- places in the source ---- */
+
+static void place_of(const char *source, const char *at, int *line, int *column)
+{
+	const char *start = source;
+
+	*line = 1;
+	for (const char *p = source; p < at; p++) {
+		if (*p != '\n')
+			continue;
+		(*line)++;
+		start = p + 1;
+	}
+	*column = (int)(at - start) + 1;
+}
+
+static bool word_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Line and column of the first use of a name; false when it is not there (a macro made it). */
+static bool find_name(const char *source, const char *name, int *line, int *column)
+{
+	size_t len = strlen(name);
+
+	*line = *column = 0;
+	for (const char *at = source ? strstr(source, name) : NULL; at; at = strstr(at + 1, name)) {
+		if ((at > source && word_char(at[-1])) || word_char(at[len]))
+			continue;
+		place_of(source, at, line, column);
+		return true;
+	}
+	return false;
+}
+
+/* What an assembler speaks of: the word in its quotes or behind its last colon, else the first assembly that there is. */
+static void find_assembly(const char *source, const char *message, int *line, int *column)
+{
+	static const char *const words[] = { "__asm__", "__asm", "asm" };
+	const char *from = strpbrk(message, "`'"), *to, *at;
+	char token[200];
+	size_t n;
+
+	to = from ? strrchr(++from, '\'') : NULL;
+	if (!to && (from = strrchr(message, ':'))) {
+		from += 1 + strspn(from + 1, " ");
+		to = from + strlen(from);
+	}
+	n = from && to > from && (size_t)(to - from) < sizeof(token) ? (size_t)(to - from) : 0;
+	memcpy(token, from ? from : "", n);
+	token[n] = '\0';
+	*line = *column = 0;
+	if (n && source && (at = strstr(source, token))) {
+		place_of(source, at, line, column);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (find_name(source, words[i], line, column))
+			return;
+}
+
+/* ---- text: "file:line:column: error: message" and what assemblers and linkers say ---- */
 
 static bool read_number(const char **p, int *out)
 {
@@ -188,13 +279,24 @@ static bool read_number(const char **p, int *out)
 	return true;
 }
 
-static bool parse_placed(struct kw_diagnostics *d, const char *line)
+/* A file of the compiler's own: the assembler's input. */
+static bool is_assembly(const char *file)
+{
+	size_t n = strlen(file);
+
+	return strcmp(file, "{standard input}") == 0 || strcmp(file, "<inline asm>") == 0 ||
+	       (n > 2 && strcmp(file + n - 2, ".s") == 0);
+}
+
+static bool parse_placed(struct kw_diagnostics *d, const char *line, const char *source)
 {
 	static const struct {
 		const char *word;
 		enum kw_severity severity;
 	} words[] = { { ": fatal error: ", KW_ERROR }, { ": error: ", KW_ERROR }, { ": warning: ", KW_WARNING },
-		      { ": note: ", KW_NOTE } };
+		      { ": note: ", KW_NOTE },
+		      /* GNU as */
+		      { ": Fatal error: ", KW_ERROR }, { ": Error: ", KW_ERROR }, { ": Warning: ", KW_WARNING } };
 	char file[512];
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -217,44 +319,23 @@ static bool parse_placed(struct kw_diagnostics *d, const char *line)
 		len = len < sizeof(file) - 1 ? len : sizeof(file) - 1;
 		memcpy(file, line, len);
 		file[len] = '\0';
-		kw_diagnostics_add(d, words[i].severity, kw_diagnostic_class(at + strlen(words[i].word)), file, number,
-				   column, at + strlen(words[i].word));
+		at += strlen(words[i].word);
+		if (is_assembly(file)) {
+			find_assembly(source, at, &number, &column);
+			snprintf(file, sizeof(file), "%s", d->name);
+		}
+		kw_diagnostics_add(d, words[i].severity, kw_diagnostic_class(at), file, number, column, at);
 		return true;
 	}
 	return false;
 }
 
-static bool word_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Line and column of the first use of a name; 0 when it is not there (a macro made it). */
-static void find_name(const char *source, const char *name, int *line, int *column)
-{
-	const char *start = source;
-	size_t len = strlen(name);
-
-	*line = *column = 0;
-	for (const char *at = source ? strstr(source, name) : NULL; at; at = strstr(at + 1, name)) {
-		if ((at > source && word_char(at[-1])) || word_char(at[len]))
-			continue;
-		*line = 1;
-		for (const char *p = source; p < at; p++) {
-			if (*p != '\n')
-				continue;
-			(*line)++;
-			start = p + 1;
-		}
-		*column = (int)(at - start) + 1;
-		return;
-	}
-}
-
 /* GNU ld: undefined reference to `f'; lld: undefined symbol: f. */
 static bool parse_undefined(struct kw_diagnostics *d, const char *text, const char *source)
 {
-	static const char *const starts[] = { "undefined reference to `", "undefined reference to '", "undefined symbol: " };
+	static const char *const starts[] = { "undefined reference to `", "undefined reference to '", "undefined symbol: ",
+					      "undefined hidden symbol: ", "undefined protected symbol: ",
+					      "undefined symbol `", "undefined hidden symbol `", "undefined protected symbol `" };
 	char name[200], message[300];
 	int line, column;
 
@@ -278,20 +359,71 @@ static bool parse_undefined(struct kw_diagnostics *d, const char *text, const ch
 	return false;
 }
 
+/* GNU ld: multiple definition of `f'; lld: duplicate symbol: f. */
+static bool parse_doubled(struct kw_diagnostics *d, const char *text, const char *source)
+{
+	static const char *const starts[] = { "multiple definition of `", "duplicate symbol: " };
+	char name[200], message[300];
+	int line, column;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		const char *at = strstr(text, starts[i]);
+
+		if (!at)
+			continue;
+		at += strlen(starts[i]);
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "' "), at);
+		snprintf(message, sizeof(message), "multiple definition of '%s': what a kernel links to has it already", name);
+		find_name(source, name, &line, &column);
+		kw_diagnostics_add(d, KW_ERROR, KW_S_SYNTAX, d->name, line, column, message);
+		return true;
+	}
+	return false;
+}
+
+/* The drivers' and linkers' last words say once more that something failed. */
+static bool repeats(const char *text)
+{
+	static const char *const words[] = { "ld returned",	       "linker command failed",	  "errors generated",
+					     "final link failed",      "failed to set dynamic",	  "unable to execute command",
+					     "failed due to signal",   "Assembler messages:" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+static bool has_error(const struct kw_diagnostics *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->list[i].severity == KW_ERROR)
+			return true;
+	return false;
+}
+
 static void parse_line(struct kw_diagnostics *d, struct kw_str line, const char *source)
 {
-	char text[2048];
+	char text[2048], message[480];
+	int number, column;
 	size_t n = line.len < sizeof(text) - 1 ? line.len : sizeof(text) - 1;
 
 	memcpy(text, line.ptr, n);
 	text[n] = '\0';
-	if (parse_undefined(d, text, source))
+	if (parse_undefined(d, text, source) || parse_doubled(d, text, source))
 		return;
-	/* The drivers' last words repeat that something failed. */
-	if (strstr(text, ": in function `") || strstr(text, "ld returned") || strstr(text, "linker command failed") || strstr(text, "errors generated"))
+	if (strstr(text, ": in function `") || (repeats(text) && has_error(d)) || parse_placed(d, text, source))
 		return;
-	if (!parse_placed(d, text) && strstr(text, "ld: "))
+	if (strncmp(text, "error: ", 7) == 0) {
+		find_assembly(source, text + 7, &number, &column);
+		kw_diagnostics_add(d, KW_ERROR, kw_diagnostic_class(text), d->name, number, column, text + 7);
+	} else if (strstr(text, "ld: ")) {
 		kw_diagnostics_add(d, KW_ERROR, kw_diagnostic_class(text), "ld", 0, 0, strstr(text, "ld: ") + 4);
+	} else if (strncmp(text, "LLVM ERROR: ", 12) == 0 || strstr(text, ": out of memory allocating ") ||
+		   strstr(text, "virtual memory exhausted")) {
+		snprintf(message, sizeof(message), "the compiler took more than it may: %.400s", text);
+		kw_diagnostics_add(d, KW_ERROR, KW_S_BUILD_RESOURCES, d->name, 0, 0, message);
+	}
 }
 
 void kw_diagnostics_parse(struct kw_diagnostics *d, const char *text, size_t len, const char *source)

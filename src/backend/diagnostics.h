@@ -16,6 +16,9 @@ struct kw_diagnostics {
 	struct kw_diagnostic *list;
 	size_t count;
 	struct kw_buf log;                /* "name:line:column: error: message" lines */
+	const char *aside;                /* a file of ours: what is said of it, and the notes after it, is counted only */
+	size_t aside_errors, aside_warnings;
+	bool after_aside;
 };
 void kw_diagnostics_init(struct kw_diagnostics *d, const char *path, const char *name);
 void kw_diagnostics_release(struct kw_diagnostics *d);

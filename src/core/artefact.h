@@ -30,5 +30,7 @@ struct kw_artefact {
 	bool cached;
 };
 void kw_artefact_release(struct kw_artefact *a);
+/* "softmax.c:12:7", or the file alone where no line is known. Returns out. */
+const char *kw_diagnostic_place(const struct kw_diagnostic *d, char *out, size_t out_bytes);
 
 #endif

@@ -94,6 +94,7 @@ struct kw_tune_point {
 struct kw_bound_arg {
 	enum kw_arg_kind kind;
 	int index;                        /* tensor: inputs first, then outputs; workspace, map: its index */
+	bool writable;                    /* an output or a workspace */
 	enum kw_dtype dtype;
 	int64_t i;                        /* integer scalar */
 	double f;                         /* float param */

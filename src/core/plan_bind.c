@@ -349,10 +349,12 @@ static enum kw_status bind_arg(struct binder *b, const struct kw_plan_kernel *k,
 			return fail_line(b, k->line, "the task '%s' has no tensor '%s'",
 				       b->task->name, arg->name);
 		out->dtype = tensor(b->task, (size_t)out->index)->dtype;
+		out->writable = (size_t)out->index >= b->task->input_count;
 		return KW_OK;
 	case KW_ARG_WORKSPACE:
 		out->index = workspace_index(b->plan, arg->name);
 		out->dtype = b->plan->workspaces[out->index].dtype;
+		out->writable = true;
 		return KW_OK;
 	case KW_ARG_TENSORMAP:
 		out->index = tensormap_index(b->plan, arg->name);

@@ -46,7 +46,7 @@ static void report_failure(struct work *w, const struct kw_build_result *r)
 {
 	const struct kw_artefact *f = &r->artefact;
 	struct kw_buf ev;
-	char summary[700];
+	char summary[700], place[200];
 	const struct kw_diagnostic *first = NULL;
 
 	kw_buf_init(&ev, sizeof w->v->evidence - 1);
@@ -57,11 +57,10 @@ static void report_failure(struct work *w, const struct kw_build_result *r)
 			continue;
 		if (!first)
 			first = d;
-		kw_buf_printf(&ev, "%s:%d:%d: error: %s\n", d->file, d->line, d->column, d->message);
+		kw_buf_printf(&ev, "%s: error: %s\n", kw_diagnostic_place(d, place, sizeof place), d->message);
 	}
 	if (first)
-		snprintf(summary, sizeof summary, "%s:%d:%d: %.400s", first->file, first->line, first->column,
-			 first->message);
+		snprintf(summary, sizeof summary, "%s: %.400s", kw_diagnostic_place(first, place, sizeof place), first->message);
 	else
 		snprintf(summary, sizeof summary, "the build failed (%s)", kw_subclass_meaning(r->subclass));
 	if (!first && f->log)

@@ -74,14 +74,14 @@ static const char *defines_text(const struct kw_bound_plan *plan, struct kw_aren
 static enum kw_status explain_build(struct worker *w, const struct kw_build_result *r)
 {
 	const struct kw_artefact *f = &r->artefact;
-	char summary[700];
+	char summary[700], place[200];
 
 	for (size_t i = 0; i < f->diagnostic_count; i++) {
 		const struct kw_diagnostic *d = &f->diagnostics[i];
 
 		if (d->severity != KW_ERROR)
 			continue;
-		snprintf(summary, sizeof(summary), "%s:%d:%d: %s", d->file, d->line, d->column,
+		snprintf(summary, sizeof(summary), "%s: %s", kw_diagnostic_place(d, place, sizeof(place)),
 			 d->message);
 		return decide(w, r->cls, r->subclass, summary, f->log);
 	}

@@ -1,6 +1,6 @@
 //# task affine
-//# expect build_error/timeout build_error/resources build_error/syntax
-//# why Includes itself: the compiler is stopped.
+//# expect build_error/timeout build_error/resources
+//# why Grows to 10^8 statements: the compiler is stopped by its memory or its time, whichever ends first.
 //@ kernel candidate args=(x, y, n:i64)
 #include <stdint.h>
 #define E0(x) x x x x x x x x x x

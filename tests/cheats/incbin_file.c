@@ -1,5 +1,5 @@
 //# task affine
-//# expect build_error/include build_error/syntax
+//# expect build_error/include
 //# why The assembler is asked to put a file of the machine into the program.
 //@ kernel candidate args=(x, y, n:i64)
 #include <stdint.h>

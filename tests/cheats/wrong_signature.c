@@ -1,5 +1,5 @@
 //# task affine
-//# expect build_error/type wrong/input_modified
+//# expect build_error/type
 //# why The function takes its arguments in another order than the plan gives them.
 //@ kernel candidate args=(x, y, n:i64)
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #include "backend/cache.h"
 #include "backend/diagnostics.h"
 #include "backend/elf.h"
+#include "backend/signature.h"
 #include "base/proc.h"
 
 #include "tap.h"
@@ -216,6 +217,111 @@ static void test_timeout(void)
 	kw_build_result_release(&r);
 }
 
+/* k(x, h, m, y, w, n, eps): inputs of f32, f16 and bool, an output, a workspace of f64, two numbers. */
+static enum kw_status build_kernel(const char *source, const char *compiler, struct kw_build_result *r, struct kw_error *err)
+{
+	static struct kw_plan_arg passed[] = { { .kind = KW_ARG_TENSOR, .name = "x" },    { .kind = KW_ARG_TENSOR, .name = "h" },
+					       { .kind = KW_ARG_TENSOR, .name = "m" },    { .kind = KW_ARG_TENSOR, .name = "y" },
+					       { .kind = KW_ARG_WORKSPACE, .name = "w" }, { .kind = KW_ARG_SCALAR, .name = "n" },
+					       { .kind = KW_ARG_PARAM, .name = "eps" } };
+	static struct kw_bound_arg args[] = { { .kind = KW_ARG_TENSOR, .dtype = KW_F32 },
+					      { .kind = KW_ARG_TENSOR, .dtype = KW_F16 },
+					      { .kind = KW_ARG_TENSOR, .dtype = KW_BOOL },
+					      { .kind = KW_ARG_TENSOR, .dtype = KW_F32, .writable = true },
+					      { .kind = KW_ARG_WORKSPACE, .dtype = KW_F64, .writable = true },
+					      { .kind = KW_ARG_SCALAR, .dtype = KW_I64 },
+					      { .kind = KW_ARG_PARAM, .dtype = KW_F32 } };
+	static struct kw_plan_kernel line = { .name = "k", .args = passed, .arg_count = 7, .line = 1 };
+	static struct kw_bound_kernel kernels = { .name = "k", .args = args, .arg_count = 7 };
+	struct kw_bound_plan bound = { .applicable = true, .kernels = &kernels, .kernel_count = 1 };
+	struct kw_candidate c = { .name = "mine.c", .backend = "c", .source = source, .source_len = strlen(source),
+				  .plan = { .kernels = &line, .kernel_count = 1 } };
+	struct kw_build_opts o = { .compiler = compiler };
+
+	return kw_build(kw_backend_find("c"), &c, &bound, &o, r, err);
+}
+
+static const struct signature {
+	const char *before, *parameters;  /* "\n" and what stands before; then void k(parameters) */
+	const char *message;              /* NULL: it fits */
+} signatures[] = {
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps", NULL },
+	{ "", "float *a, kw_f16 *b, uint8_t *c, float *restrict d, double *__restrict e, long f, float g", NULL },
+	{ "", "const float *const x, const uint16_t *h, const _Bool *m, float *y, double *w, long long n, const float eps", NULL },
+	{ "", "const void *x, const void *h, const void *m, void *y, void *w, size_t n, float eps", NULL },
+	{ "", "const uint32_t *x, const int16_t *h, const char *m, float y[], double w[static 1], int n, float eps", NULL },
+	{ "typedef float real; typedef const kw_f16 *halves; enum e { A };",
+	  "const real *x, halves h, const signed char *m, real *y, double *w, enum e n, real eps", NULL },
+	{ "typedef struct { float v[4]; } four; typedef struct { int a; } half; typedef float eight __attribute__((vector_size(32)));",
+	  "const four *x, const half *h, const uint8_t *m, eight *y, double (*w)[8], int64_t n, float eps", NULL },
+	{ "#define const\n#define double float\n#define int64_t short",
+	  "const float *x, const kw_f16 *h, const uint8_t *m, float *y, void *w, int64_t n, float eps", NULL },
+	{ "#pragma GCC diagnostic ignored \"-Wincompatible-pointer-types\"",
+	  "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, unsigned n, float eps", NULL },
+	{ "", "", NULL }, /* no prototype: nothing is known */
+	{ "", "void", "'k' has 0 parameters, but its kernel line passes 7 arguments" },
+	{ "", "const float *x", "'k' has 1 parameter, but its kernel line passes 7 arguments" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps, int more", "8 parameters" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, const float *y, double *w, int64_t n, float eps",
+	  "parameter 4 of 'k' is 'const float *', but the kernel line passes y, an output: expected 'float *', which can be" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, const void *y, double *w, int64_t n, float eps", "which can be written" },
+	{ "typedef const double *doubles;", "doubles x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps",
+	  "parameter 1 of 'k' is 'doubles', but the kernel line passes x, an input: expected 'const float *', elements" },
+	{ "", "const int *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps", "parameter 1" },
+	{ "", "const float **x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps", "parameter 1" },
+	{ "", "const float *x, const kw_bf16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps", "parameter 2" },
+	{ "", "const float *x, const float *h, const uint8_t *m, float *y, double *w, int64_t n, float eps", "parameter 2" },
+	{ "", "const float *x, const kw_f16 *h, const int *m, float *y, double *w, int64_t n, float eps", "parameter 3" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, float *w, int64_t n, float eps",
+	  "passes w, a workspace: expected 'double *'" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, float n, float eps",
+	  "parameter 6 of 'k' is 'float', but the kernel line passes n: expected 'int64_t', a whole number" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t *n, float eps", "a number" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, double eps",
+	  "parameter 7 of 'k' is 'double', but the kernel line passes eps: expected 'float'" },
+	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, int eps", "parameter 7" },
+	{ "", "const float *x, const kw_f16 *h, uint8_t m, float *y, double *w, int64_t n, float eps", "a pointer" },
+	{ "struct s { int a; };", "struct s x, const kw_f16 *h, uint8_t *m, float *y, double *w, int64_t n, float eps", "a pointer" },
+};
+
+/* Every step-th of them. */
+static void test_signatures(const char *compiler, size_t step)
+{
+	char source[1000];
+
+	for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i += step) {
+		const struct signature *s = &signatures[i];
+		const struct kw_diagnostic *first;
+		struct kw_build_result r;
+		struct kw_error err = { 0 };
+
+		snprintf(source, sizeof(source), "%s\nvoid k(%s)\n{\n}", s->before, s->parameters);
+		if (!ok(build_kernel(source, compiler, &r, &err) == KW_OK, "%s", s->parameters))
+			diag("%s", err.text);
+		first = r.artefact.diagnostic_count ? &r.artefact.diagnostics[0] : NULL;
+		if (!s->message) {
+			if (!ok(r.cls == KW_V_OK, "(%s) fits", s->parameters))
+				diag("%s", r.artefact.log);
+			ok(!first, "and nothing is said about it");
+		} else {
+			is_str(kw_subclass_name(r.subclass), "type", "(%s) does not", s->parameters);
+			has_str(first ? first->message : "", s->message, "its message");
+			is_int(first ? first->line : 0, s->before[0] == '#' ? 4 : 2, "its line");
+		}
+		kw_build_result_release(&r);
+	}
+	for (int broken = 0; broken < 2; broken++) { /* the declaration of ours is not there when the source is to blame */
+		struct kw_build_result r;
+		struct kw_error err = { 0 };
+
+		build_kernel(broken ? "void k(float *x)\n{\n\tx[0] = 1;\n" : "void other(void)\n{\n}\n", compiler, &r, &err);
+		is_str(kw_subclass_name(r.subclass), broken ? "syntax" : "entry", "a fault of the source");
+		for (size_t i = 0; i < r.artefact.diagnostic_count; i++)
+			is_str(r.artefact.diagnostics[i].file, "mine.c", "at its own place");
+		kw_build_result_release(&r);
+	}
+}
+
 static size_t count_entries(const char *dir, struct kw_arena *a, char ***names)
 {
 	size_t n = 0;
@@ -330,10 +436,113 @@ static void test_tidy(void)
 	kw_arena_release(&a);
 }
 
+/* What compilers, assemblers and linkers print, as it was recorded; and what is read from it. */
+static void test_texts(void)
+{
+	static const char source[] = "void helper(float);\nextern float hidden;\n__asm__(\".incbin \\\"/etc/x\\\"\");\n"
+				     "void k(void)\n{\n\thelper(hidden);\n}\nvoid _init(void) {}\n";
+	static const struct {
+		const char *name, *text;
+		enum kw_subclass cls;             /* of the first error */
+		int line;                         /* of it */
+		const char *message;
+		size_t count;
+	} texts[] = {
+		{ "as: incbin", "[]\n{standard input}: Assembler messages:\n{standard input}:5: Error: file not found: /etc/x\n",
+		  KW_S_INCLUDE, 3, "file not found: /etc/x", 1 },
+		{ "as: include", "{standard input}: Assembler messages:\n"
+				 "{standard input}:4: Error: can't open /etc/y for reading: No such file or directory\n",
+		  KW_S_INCLUDE, 3, "can't open", 1 },
+		{ "as: a temporary file", "/tmp/ccd.s: Assembler messages:\n/tmp/ccd.s:9: Error: symbol `k' is already defined\n",
+		  KW_S_SYNTAX, 4, "already defined", 1 },
+		{ "as: in a function", "/b/candidate.c: Assembler messages:\n/b/candidate.c:6: Error: no such instruction: `frob %eax'\n"
+				       "/b/candidate.c:6: Warning: odd\n",
+		  KW_S_BUILD_ARCHITECTURE, 6, "frob", 2 },
+		{ "clang: incbin", "<inline asm>:2:17: error: Could not find incbin file '/etc/x'\n.incbin \"/etc/x\"\n   ^\n"
+				   "1 error generated.\n",
+		  KW_S_INCLUDE, 3, "/etc/x", 1 },
+		{ "clang: no place", "error: symbol 'k' is already defined\n1 error generated.\n", KW_S_SYNTAX, 4, "symbol 'k'", 1 },
+		{ "clang: instruction", "/b/candidate.c:6:28: error: invalid instruction mnemonic 'frob'\n"
+					"<inline asm>:1:2: note: instantiated into assembly here\n",
+		  KW_S_BUILD_ARCHITECTURE, 6, "frob", 2 },
+		{ "cc1: memory", "\ncc1: out of memory allocating 8436363680 bytes after a total of 53579776 bytes\n",
+		  KW_S_BUILD_RESOURCES, 0, "took more than it may: cc1: out of memory", 1 },
+		{ "cc1: memory, older", "virtual memory exhausted: Cannot allocate memory\n", KW_S_BUILD_RESOURCES, 0, "exhausted", 1 },
+		{ "gcc: killed", "gcc: fatal error: Killed signal terminated program cc1\ncompilation terminated.\n",
+		  KW_S_BUILD_RESOURCES, 0, "Killed", 1 },
+		{ "clang: memory", "LLVM ERROR: out of memory\nAllocation failed\nStack dump:\n0.\tProgram arguments: clang\n"
+				   "clang: error: unable to execute command: Aborted\n"
+				   "clang: error: clang frontend command failed due to signal (use -v to see invocation)\n",
+		  KW_S_BUILD_RESOURCES, 0, "LLVM ERROR: out of memory", 1 },
+		{ "clang: ended", "clang: error: unable to execute command: Killed\n", KW_S_BUILD_RESOURCES, 0, "Killed", 1 },
+		{ "ld: undefined", "/usr/bin/ld: /tmp/c.o: in function `k':\nc.c:(.text+0xa): undefined reference to `helper'\n"
+				   "/usr/bin/ld: c.c:(.text+0x12): undefined reference to `helper'\n"
+				   "collect2: error: ld returned 1 exit status\n",
+		  KW_S_UNDEFINED, 1, "'helper'", 1 },
+		{ "ld: hidden", "/usr/bin/ld: /tmp/c.o: relocation R_X86_64_PC32 against undefined hidden symbol `hidden' can not be "
+				"used when making a shared object\n/usr/bin/ld: final link failed: bad value\n"
+				"collect2: error: ld returned 1 exit status\n",
+		  KW_S_UNDEFINED, 2, "'hidden'", 1 },
+		{ "lld: undefined", "ld.lld: error: undefined symbol: helper\n>>> referenced by c.c\n"
+				    "clang: error: linker command failed with exit code 1 (use -v to see invocation)\n",
+		  KW_S_UNDEFINED, 1, "'helper'", 1 },
+		{ "lld: hidden", "ld.lld: error: undefined hidden symbol: hidden\n", KW_S_UNDEFINED, 2, "'hidden'", 1 },
+		{ "ld: twice", "/usr/bin/ld: /tmp/c.o: in function `_init':\nc.c:(.text+0x20): multiple definition of `_init'; "
+			       "/usr/lib/crti.o:(.init+0x0): first defined here\ncollect2: error: ld returned 1 exit status\n",
+		  KW_S_SYNTAX, 8, "'_init'", 1 },
+		{ "lld: twice", "ld.lld: error: duplicate symbol: _init\n>>> defined at crti.o\n", KW_S_SYNTAX, 8, "'_init'", 1 },
+		{ "ld: relocation", "/usr/bin/ld: /tmp/c.o: relocation R_X86_64_32 against symbol `data' can not be used when making a "
+				    "shared object; recompile with -fPIC\n/usr/bin/ld: failed to set dynamic section sizes: bad value\n",
+		  KW_S_TYPE, 0, "relocation", 1 },
+		{ "the last words alone", "collect2: error: ld returned 1 exit status\n", KW_S_TYPE, 0, "ld returned", 1 },
+		{ "gcc's JSON", "[{\"kind\": \"error\", \"message\": \"'q' undeclared\", \"locations\": [{\"caret\": {\"file\": "
+				"\"/b/candidate.c\", \"line\": 7, \"display-column\": 3}}]}]\n",
+		  KW_S_UNDEFINED, 7, "'q'", 1 },
+		{ "clang's text", "/b/candidate.c:7:3: error: use of undeclared identifier 'q'\n1 error generated.\n", KW_S_UNDEFINED, 7,
+		  "'q'", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct kw_diagnostics d;
+
+		kw_diagnostics_init(&d, "/b/candidate.c", "mine.c");
+		kw_diagnostics_parse(&d, texts[i].text, strlen(texts[i].text), source);
+		is_str(kw_subclass_name(kw_diagnostics_class(&d)), kw_subclass_name(texts[i].cls), "%s: sub-class", texts[i].name);
+		is_int(d.count, texts[i].count, "%s: messages", texts[i].name);
+		if (d.count) {
+			has_str(d.list[0].message, texts[i].message, "%s: the message", texts[i].name);
+			is_int(d.list[0].line, texts[i].line, "%s: the line", texts[i].name);
+		}
+		kw_diagnostics_parse(&d, texts[i].text, strlen(texts[i].text), NULL);
+		kw_diagnostics_release(&d);
+	}
+}
+
+/* Messages of a file of ours are counted, not kept; nor are the notes after them. */
+static void test_aside(void)
+{
+	static const char text[] = "kw-x:1:2: warning: odd\n/b/candidate.c:3:1: note: declared here\n/b/candidate.c:4:1: warning: real\n"
+				   "/b/candidate.c:4:2: note: see here\nkw-x:2:2: error: bad\n";
+	struct kw_diagnostics d;
+
+	kw_diagnostics_init(&d, "/b/candidate.c", "mine.c");
+	d.aside = "kw-x";
+	kw_diagnostics_parse(&d, text, strlen(text), NULL);
+	ok(d.aside_errors == 1 && d.aside_warnings == 1, "aside: counted");
+	is_int(d.count, 2, "aside: the rest is kept");
+	ok(d.log.ptr && !strstr(d.log.ptr, "kw-x") && !strstr(d.log.ptr, "declared"), "aside: not in the log");
+	kw_diagnostics_release(&d);
+}
+
 /* Random bytes for the two parsers: they must only not fall over. */
 static void test_garbage(void)
 {
 	static unsigned char bytes[4096];
+	static struct kw_plan_arg names[2] = { { .name = "x" }, { .name = "y" } };
+	static struct kw_plan_kernel line = { .name = "k", .args = names, .arg_count = 2 };
+	static struct kw_bound_arg args[2];
+	static struct kw_bound_kernel two = { .name = "k", .args = args, .arg_count = 2 };
+	struct kw_signature_fault fault;
 	uint64_t state = 1;
 	struct kw_elf_facts facts;
 	struct kw_diagnostics d;
@@ -353,12 +562,21 @@ static void test_garbage(void)
 		kw_diagnostics_init(&d, "p", "n");
 		kw_diagnostics_parse(&d, (const char *)bytes + 7, sizeof(bytes) - 7, "source");
 		kw_diagnostics_release(&d);
+		/* What a compiler might say of the probe, with garbage in it. */
+		for (int at = 0; at + 60 < (int)sizeof(bytes); at += 60)
+			snprintf((char *)bytes + at, 60, "\nkw-signature:%d:1: error: incompatible type '%s", 1000 + at / 60,
+				 at % 7 ? "' {aka '" : "const ");
+		kw_signature_fits(&(struct kw_candidate){ .plan = { .kernels = &line, .kernel_count = 1 } },
+				  &(struct kw_bound_plan){ .kernels = &two, .kernel_count = 1 }, "p",
+				  (struct kw_str){ (const char *)bytes, sizeof(bytes) }, &fault);
 	}
 	ok(true, "garbage is survived");
 }
 
 int main(void)
 {
+	char path[512];
+
 	unsetenv("KWRIGHT_CC");
 	setenv("XDG_CACHE_HOME", temp_file("cache"), 1);
 	test_builds();
@@ -366,7 +584,14 @@ int main(void)
 	test_clang();
 	test_flags();
 	test_timeout();
+	test_signatures(NULL, 1);
+	if (kw_proc_which("clang", path, sizeof(path)))
+		test_signatures("clang", 3);
+	else
+		skip(1, "no clang here");
 	test_no_compiler();
+	test_texts();
+	test_aside();
 	test_garbage();
 	test_cache();
 	test_tidy();

@@ -291,6 +291,7 @@ static void test_bind(void)
 	ok(k->args[0].index == 2 && k->args[0].dtype == KW_BF16, "outputs come behind inputs");
 	ok(k->args[1].index == 0 && k->args[3].index == 1, "inputs");
 	ok(k->args[2].kind == KW_ARG_WORKSPACE && k->args[2].index == 0 && k->args[2].dtype == KW_F64, "workspace");
+	ok(k->args[0].writable && k->args[2].writable && !k->args[1].writable && !k->args[3].writable, "what may be written");
 	ok(k->args[4].i == 7 && k->args[4].dtype == KW_I32, "a number");
 	ok(k->args[5].f == 0.5 && k->args[5].dtype == KW_F32 && k->args[6].i == 7 && k->args[7].f == 7.0, "params");
 	ok(k->args[8].f == 10.0, "a number as a float");
