@@ -78,7 +78,7 @@ static void choose_folder(struct player *p)
 		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw-opencl-%d", (int)getpid());
 	/* Landlock binds the calling thread and those that it makes later; mounts are not allowed after it. */
 	if (strcmp(ocl.cache, "/tmp/kw") != 0 && !p->start.copies && mkdir(ocl.cache, 0700) == 0) {
-		static const char *const read[] = { "/etc/OpenCL", "/sys", NULL };
+		static const char *const read[] = { "/etc/OpenCL", "/sys", "/proc/self", NULL };
 
 		ocl.reads = kw_sandbox_no_new_privs() && kw_sandbox_landlock_reads(ocl.cache, read);
 	}

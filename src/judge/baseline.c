@@ -1,4 +1,5 @@
-/* Baselines on the CPU: what a user would write first, by the same compiler, run in trusted players. */
+/* Baselines: what a user would write first, by the same compiler, run in trusted players. On the CPU that is C, with and
+ * without threads; by OpenCL a kernel for each step, a work-item for each element. */
 #include "judge/internal.h"
 
 #include "base/alloc.h"
@@ -25,24 +26,54 @@ static enum kw_status one(struct work *w, struct baseline *b, const char *name, 
 	return st;
 }
 
-enum kw_status kw_baselines_new(struct work *w, struct kw_error *err)
+static enum kw_status one_opencl(struct work *w, struct baseline *b, struct kw_error *err)
 {
-	struct baseline_set *set = kw_calloc(1, sizeof *set);
+	struct kw_buf text;
 	enum kw_status st;
 
-	if (strcmp(w->j->dev->ops->name, "cpu") != 0) {
-		kw_free(set);
-		return KW_OK; /* the naive loops are C: no baseline runs elsewhere yet */
+	kw_buf_init(&text, 4u << 20);
+	b->name = "naive opencl";
+	st = kw_expr_emit_naive_gpu(w->e, "opencl", KW_NAIVE_BASELINE, &text, NULL, err);
+	if (st == KW_OK)
+		st = kw_candidate_from_text(&b->candidate, "naive", "opencl", text.ptr, text.len, w->t, &w->baselines->arena, err);
+	kw_buf_release(&text);
+	b->usable = st == KW_OK;
+	return st;
+}
+
+/* Each one that there is, in turn; KW_NO ends the list. */
+static enum kw_status emit_all(struct work *w, struct kw_error *err)
+{
+	struct baseline_set *set = w->baselines;
+	enum kw_status st;
+
+	if (strcmp(w->j->dev->ops->name, "opencl") == 0) {
+		st = one_opencl(w, &set->item[0], err);
+		set->count = st == KW_OK;
+		return st;
 	}
-	if (!set)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	kw_arena_init(&set->arena, 64u << 20);
-	w->baselines = set;
 	st = one(w, &set->item[0], "naive -O3", false, err);
 	if (st == KW_OK)
 		set->count = 1;
 	if (st == KW_OK && (st = one(w, &set->item[1], "naive -O3 openmp", true, err)) == KW_OK)
 		set->count = 2;
+	return st;
+}
+
+enum kw_status kw_baselines_new(struct work *w, struct kw_error *err)
+{
+	struct baseline_set *set = kw_calloc(1, sizeof *set);
+	enum kw_status st;
+
+	if (strcmp(w->j->dev->ops->name, "cpu") != 0 && strcmp(w->j->dev->ops->name, "opencl") != 0) {
+		kw_free(set);
+		return KW_OK;
+	}
+	if (!set)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	kw_arena_init(&set->arena, 64u << 20);
+	w->baselines = set;
+	st = emit_all(w, err);
 	if (st == KW_NO) { /* an operation without a naive form: say so, judge without */
 		if (err)
 			kw_error_reset(err);

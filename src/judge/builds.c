@@ -101,7 +101,8 @@ static void add_baselines(struct work *w, struct stage *s, struct job *jobs, siz
 		struct baseline *b = &w->baselines->item[i];
 
 		if (s->base[i].plan.applicable)
-			jobs[(*n)++] = (struct job){ .backend = kw_backend_find("c"), .candidate = &b->candidate,
+			jobs[(*n)++] = (struct job){ .backend = kw_backend_find(b->candidate.backend),
+						     .candidate = &b->candidate,
 						     .plan = &s->base[i].plan, .result = &s->base[i].build,
 						     .done = &s->base[i].built,
 						     .o = { .compiler = w->o.compiler, .trusted = true,
