@@ -210,8 +210,6 @@ static const char *misfit(const struct kw_bound_arg *a, const struct ctype *t, b
 		return t->base == FLOATING && element_fits(a->dtype, t) ? NULL : "a number of that very type";
 	if (!pointer)
 		return t->base == INTEGER ? NULL : "a whole number";
-	if (a->writable && t->constant)
-		return "which can be written";
 	return !known || a->kind == KW_ARG_TENSORMAP || element_fits(a->dtype, t) ? NULL : "elements of that type";
 }
 
@@ -331,6 +329,47 @@ static const char *arg_name(const struct kw_plan_arg *a)
 	return a->name ? a->name : a->expr ? kw_intexpr_text(a->expr) : "?";
 }
 
+struct parameter {
+	struct kw_str name;               /* of its type, as it stands in the source */
+	struct ctype type;
+	bool known;                       /* what it points to */
+	int line, column;
+};
+
+/* False: the compiler did not tell. */
+static bool read_parameter(const struct reader *r, size_t k, size_t i, struct parameter *p)
+{
+	struct kw_str error, note, meant;
+	struct ctype named;
+
+	if (!error_at(r, (k + 1) * KERNEL_LINES + CALLS + i, &error, &note, &p->line, &p->column) ||
+	    (!quoted(note, "expected '", &p->name, &meant) && !quoted(error, "incompatible type '", &p->name, &meant)))
+		return false;
+	p->known = parse_type(meant, &p->type);
+	if (!p->known && parse_type(p->name, &named)) { /* kw_f16 means a structure without a name */
+		p->known = true;
+		p->type = named;
+	}
+	p->type.pointer = p->type.pointer || memchr(meant.ptr, '*', meant.len) != NULL;
+	return true;
+}
+
+/* An output that one kernel writes may be const for another, which reads it. */
+static bool nobody_writes(const struct reader *r, int output)
+{
+	struct parameter p;
+
+	for (size_t k = 0; k < kernel_count(r->c, r->bound); k++)
+		for (size_t i = 0; i < r->bound->kernels[k].arg_count; i++) {
+			const struct kw_bound_arg *a = &r->bound->kernels[k].args[i];
+
+			if (a->kind == KW_ARG_TENSOR && a->index == output &&
+			    (!read_parameter(r, k, i, &p) || !p.type.constant))
+				return false;
+		}
+	return true;
+}
+
 static bool parameter_fits(const struct reader *r, size_t k, size_t i)
 {
 	const struct kw_bound_arg *a = &r->bound->kernels[k].args[i];
@@ -338,30 +377,22 @@ static bool parameter_fits(const struct reader *r, size_t k, size_t i)
 				 : a->kind != KW_ARG_TENSOR  ? ""
 				 : a->writable		     ? ", an output"
 							     : ", an input";
-	struct kw_str error, note, name, meant;
-	struct ctype type, named;
-	int line, column;
+	struct parameter p;
 	char passes[64];
-	bool known;
 
-	if (!error_at(r, (k + 1) * KERNEL_LINES + CALLS + i, &error, &note, &line, &column) ||
-	    (!quoted(note, "expected '", &name, &meant) && !quoted(error, "incompatible type '", &name, &meant)))
+	if (!read_parameter(r, k, i, &p))
 		return true;
-	known = parse_type(meant, &type);
-	if (!known && parse_type(name, &named)) { /* kw_f16 means a structure without a name */
-		known = true;
-		type = named;
-	}
-	type.pointer = type.pointer || memchr(meant.ptr, '*', meant.len) != NULL;
-	why = misfit(a, &type, known);
+	why = misfit(a, &p.type, p.known);
+	if (!why && a->kind == KW_ARG_TENSOR && a->writable && p.type.constant && nobody_writes(r, a->index))
+		why = "which can be written";
 	if (!why)
 		return true;
 	passed_type(a, passes, sizeof(passes));
 	snprintf(r->out->message, sizeof(r->out->message),
 		 "parameter %zu of '%s' is '" KW_STR_FMT "', but the kernel line passes %.100s%s: expected '%s', %s", i + 1,
-		 r->bound->kernels[k].name, (int)(name.len < 100 ? name.len : 100), name.ptr,
+		 r->bound->kernels[k].name, (int)(p.name.len < 100 ? p.name.len : 100), p.name.ptr,
 		 arg_name(&r->c->plan.kernels[k].args[i]), role, passes, why);
-	say(r, k, line, column);
+	say(r, k, p.line, p.column);
 	return false;
 }
 

@@ -5,7 +5,7 @@
  * behind the source in the same compilation (kw_signature_suffix): it costs nothing, and a warning at it tells that the
  * parameters are not the plan's to the letter. Then the compiler is asked what they are (kw_signature_probe, whose output
  * kw_signature_fits reads), and only what cannot work is refused: another number of parameters, a number in the place of a
- * pointer, elements of another kind, an output that is const. Missing const and restrict, void, typedefs, vectors, structs
+ * pointer, elements of another kind, an output that is const wherever it is passed. Missing const and restrict, void, typedefs, vectors, structs
  * and whole numbers of another width are the author's business.
  *
  * Messages at KW_SIGNATURE_FILE are ours and never shown. Pure functions; any thread. */

@@ -225,17 +225,21 @@ static enum kw_status build_kernel(const char *source, const char *compiler, str
 					       { .kind = KW_ARG_WORKSPACE, .name = "w" }, { .kind = KW_ARG_SCALAR, .name = "n" },
 					       { .kind = KW_ARG_PARAM, .name = "eps" } };
 	static struct kw_bound_arg args[] = { { .kind = KW_ARG_TENSOR, .dtype = KW_F32 },
-					      { .kind = KW_ARG_TENSOR, .dtype = KW_F16 },
-					      { .kind = KW_ARG_TENSOR, .dtype = KW_BOOL },
-					      { .kind = KW_ARG_TENSOR, .dtype = KW_F32, .writable = true },
+					      { .kind = KW_ARG_TENSOR, .index = 1, .dtype = KW_F16 },
+					      { .kind = KW_ARG_TENSOR, .index = 2, .dtype = KW_BOOL },
+					      { .kind = KW_ARG_TENSOR, .index = 3, .dtype = KW_F32, .writable = true },
 					      { .kind = KW_ARG_WORKSPACE, .dtype = KW_F64, .writable = true },
 					      { .kind = KW_ARG_SCALAR, .dtype = KW_I64 },
 					      { .kind = KW_ARG_PARAM, .dtype = KW_F32 } };
-	static struct kw_plan_kernel line = { .name = "k", .args = passed, .arg_count = 7, .line = 1 };
-	static struct kw_bound_kernel kernels = { .name = "k", .args = args, .arg_count = 7 };
-	struct kw_bound_plan bound = { .applicable = true, .kernels = &kernels, .kernel_count = 1 };
+	/* A second one of output and workspace, where the source has it. */
+	static struct kw_plan_kernel plan_lines[2] = { { .name = "k", .args = passed, .arg_count = 7, .line = 1 },
+						       { .name = "l", .args = passed + 3, .arg_count = 2, .line = 1 } };
+	static struct kw_bound_kernel kernels[2] = { { .name = "k", .args = args, .arg_count = 7 },
+						     { .name = "l", .args = args + 3, .arg_count = 2 } };
+	size_t count = strstr(source, "void l(") ? 2 : 1;
+	struct kw_bound_plan bound = { .applicable = true, .kernels = kernels, .kernel_count = count };
 	struct kw_candidate c = { .name = "mine.c", .backend = "c", .source = source, .source_len = strlen(source),
-				  .plan = { .kernels = &line, .kernel_count = 1 } };
+				  .plan = { .kernels = plan_lines, .kernel_count = count } };
 	struct kw_build_opts o = { .compiler = compiler };
 
 	return kw_build(kw_backend_find("c"), &c, &bound, &o, r, err);
@@ -259,6 +263,11 @@ static const struct signature {
 	{ "#pragma GCC diagnostic ignored \"-Wincompatible-pointer-types\"",
 	  "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, unsigned n, float eps", NULL },
 	{ "", "", NULL }, /* no prototype: nothing is known */
+	{ "void l(const float *y, const double *w) { }", /* what another kernel has written */
+	  "const float *x, const kw_f16 *h, const uint8_t *m, float *y, const double *w, int64_t n, float eps", NULL },
+	{ "void l(const float *y, const double *w) { }",
+	  "const float *x, const kw_f16 *h, const uint8_t *m, const float *y, double *w, int64_t n, float eps",
+	  "parameter 4 of 'k' is 'const float *', but the kernel line passes y, an output: expected 'float *', which can be" },
 	{ "", "void", "'k' has 0 parameters, but its kernel line passes 7 arguments" },
 	{ "", "const float *x", "'k' has 1 parameter, but its kernel line passes 7 arguments" },
 	{ "", "const float *x, const kw_f16 *h, const uint8_t *m, float *y, double *w, int64_t n, float eps, int more", "8 parameters" },
