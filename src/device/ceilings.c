@@ -207,7 +207,7 @@ struct measured {
 
 static void measure_way(enum way way, char *memory, int64_t call_bytes, int64_t calls, struct measured *best)
 {
-	int usable = kw_cpu_usable();
+	int usable = kw_host_cores();
 	int counts[2] = { usable > MAX_THREADS ? MAX_THREADS : usable, 1 };
 
 	/* A small call may be faster on one core than shared out. */
@@ -262,7 +262,7 @@ static enum kw_status measure_memory(enum kw_ceiling_kind kind, int64_t bytes, s
 
 static void measure_flops(enum kw_ceiling_kind kind, struct measured *best)
 {
-	int usable = kw_cpu_usable();
+	int usable = kw_host_cores();
 	struct team t = { .way = kind == KW_CEILING_FLOPS_F32 ? WAY_F32 : WAY_F64, .calls = 1, .rounds = 1 << 17 };
 	double flops;
 
@@ -302,7 +302,7 @@ static int64_t size_class(const struct kw_hardware *h, enum kw_ceiling_kind kind
 
 static void machine_text(const struct kw_hardware *h, char *out, size_t out_bytes)
 {
-	snprintf(out, out_bytes, "%s, %d cores, %s", h->name, kw_cpu_usable(), h->arch);
+	snprintf(out, out_bytes, "%s, %d cores, %s", h->name, kw_host_cores(), h->arch);
 }
 
 static const char *path_of(struct kw_arena *a)

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#define MOST_SLOTS 64
 #define BATCH_BYTES 64000000 /* two milliseconds of memory traffic */
 
 void kw_cpu_guard_judge(void)
@@ -32,6 +33,7 @@ static enum kw_status cpu_open(struct kw_device **out, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
 	d->ops = &kw_device_cpu;
 	d->batch_bytes = BATCH_BYTES;
+	d->most_slots = MOST_SLOTS;
 	kw_cpu_probe(&d->hardware);
 	kw_cpu_guard_judge();
 	*out = d;

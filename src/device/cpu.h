@@ -9,8 +9,6 @@
 void kw_cpu_probe(struct kw_hardware *h);
 /* What a judge of buffers in memory files needs of its process: descriptors, and that nobody attaches to it. */
 void kw_cpu_guard_judge(void);
-/* Cores this process may run on. */
-int kw_cpu_usable(void);
 /* Ceilings (ceilings.c): measured with every usable core on buffers of the asked size, by the method of timed calls;
  * results are kept in $XDG_DATA_HOME/kernelwright for a week. KW_MEASURE_NEVER: KW_NO when there is none. What is measured
  * again while other programs run, and is lower than what is known, is not believed. */

@@ -1,4 +1,5 @@
 #include "device/cpu.h"
+#include "device/device.h"
 
 #include "base/str.h"
 
@@ -10,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-int kw_cpu_usable(void)
+int kw_host_cores(void)
 {
 	/* 8192 cores: larger masks make the call fail, and sysconf answers. */
 	static cpu_set_t set[8192 / CPU_SETSIZE];
@@ -139,7 +140,7 @@ void kw_cpu_probe(struct kw_hardware *h)
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
 	*h = (struct kw_hardware){ 0 };
-	h->units = kw_cpu_usable();
+	h->units = kw_host_cores();
 	h->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
 	probe_cpuinfo(h);
 	probe_caches(h);

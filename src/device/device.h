@@ -131,6 +131,8 @@ struct kw_device {
 	struct kw_hardware hardware;
 	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
 	size_t red_zone_bytes;            /* canaries beside a buffer in memory files where nothing faults; 0: guard pages do */
+	bool batches_by_slope;            /* a batch with anything in it costs more to start than an empty one */
+	int most_slots;                   /* that a batch of short calls may have */
 	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
 };
 
@@ -138,6 +140,8 @@ const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def;
 const struct kw_device_ops *kw_device_at(size_t i);              /* NULL behind the last one */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
+/* Cores of this machine that we may use. */
+int kw_host_cores(void);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
 /* Where the judge reads a buffer's contents. On devices with memory of their own this is a copy, of one slot at a time: it is

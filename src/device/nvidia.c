@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCH_SECONDS 0.5e-3           /* of memory traffic: long beside what a batch costs, and its noise */
+#define MOST_SLOTS 192
+#define BATCH_SECONDS 1e-3           /* of memory traffic: long beside what a batch costs, and its noise */
 #define DEFAULT_BANDWIDTH 3e11         /* where no sheet knows the device */
-#define CEILING_SECONDS 4e-3           /* of launches a measurement */
+#define CEILING_SECONDS 2e-3           /* of launches a measurement */
 #define CEILING_TIMES 7
-#define FMA_ROUNDS 4096
+#define FMA_ROUNDS 1024
+#define CEILING_MEMORY 2e9
+#define CEILING_MAX_BYTES ((int64_t)1 << 30) /* beyond it nothing changes */
 
 struct nvidia *kw_nvidia_of(const struct kw_device *d)
 {
@@ -173,6 +176,8 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
 	n->base.ops = &kw_device_nvidia;
 	n->base.players_are_dear = true;
+	n->base.batches_by_slope = true;
+	n->base.most_slots = MOST_SLOTS;
 	pthread_mutex_init(&n->lock, NULL);
 	st = kw_cuda_load(&n->cu, err);
 	if (st == KW_OK)
@@ -204,13 +209,14 @@ struct series {
 	enum kw_ceiling_kind kind;
 	cuda_ptr base, sink;
 	size_t call_bytes;             /* read + written */
+	size_t part_bytes;             /* from one buffer to the next: in pages of their own, as slots are */
 	int places, count;
 };
 
 static enum kw_status launch_one(const struct series *s, int i, cuda_stream stream, struct kw_error *err)
 {
 	struct nvidia *n = s->n;
-	cuda_ptr x = s->base + (uint64_t)(i % s->places) * s->call_bytes, y = x + s->call_bytes / 2, sink = s->sink;
+	cuda_ptr x = s->base + (uint64_t)(i % s->places) * 2 * s->part_bytes, y = x + s->part_bytes, sink = s->sink;
 	uint64_t all = s->call_bytes / 16, half = all / 2;
 	unsigned rounds = FMA_ROUNDS, blocks = (unsigned)n->base.hardware.units * 8;
 	void *read[] = { &x, &all, &sink }, *write[] = { &x, &all }, *copy[] = { &y, &x, &half }, *fma[] = { &sink, &rounds };
@@ -316,8 +322,9 @@ static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind k
 	static struct kw_ceiling kept[KEPT];
 	static int count;
 	struct nvidia *n = kw_nvidia_of(d);
-	int64_t call = is_flops(kind) ? 0 : (bytes + 31) / 32 * 32;
-	double guess = is_flops(kind) ? 1e-3 : (double)call / 2e12 + 2e-6, seconds = 0, footprint;
+	int64_t call = is_flops(kind) ? 0 : bytes < CEILING_MAX_BYTES ? (bytes + 31) / 32 * 32 : CEILING_MAX_BYTES;
+	double guess = is_flops(kind) ? 5e-4 : (double)call / 2e12 + 2e-6, seconds = 0;
+	size_t total;
 	struct series s = { .n = n, .kind = kind, .call_bytes = (size_t)call, .places = 1 };
 	cuda_ptr memory = 0;
 	enum kw_status st;
@@ -334,16 +341,18 @@ static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind k
 	s.count = (int)(CEILING_SECONDS / guess) + 1;
 	if (s.count > 512)
 		s.count = 512;
-	footprint = 3 * (double)d->hardware.l2_bytes;
 	if (call > 0)
-		s.places = (int)(footprint / (double)call) + 2;
-	if (s.places > 4096)
-		s.places = 4096;
-	st = kw_cuda_status(n->cu, n->cu->MemAlloc(&memory, (size_t)s.places * s.call_bytes + 4096), "cuMemAlloc", err);
+		s.places = MOST_SLOTS;
+	s.part_bytes = ((size_t)call / 2 + n->granule_bytes) / n->granule_bytes * n->granule_bytes;
+	while (s.places > 2 && (double)s.places * (double)call > 3 * (double)d->hardware.l2_bytes &&
+	       (double)s.places * 2 * (double)s.part_bytes > CEILING_MEMORY)
+		s.places--;
+	total = (size_t)s.places * 2 * s.part_bytes;
+	st = kw_cuda_status(n->cu, n->cu->MemAlloc(&memory, total + 4096), "cuMemAlloc", err);
 	s.base = memory;
-	s.sink = memory + (size_t)s.places * s.call_bytes;
+	s.sink = memory + total;
 	if (st == KW_OK)
-		st = kw_cuda_status(n->cu, n->cu->MemsetD8(memory, 0, (size_t)s.places * s.call_bytes + 4096), "cuMemsetD8", err);
+		st = kw_cuda_status(n->cu, n->cu->MemsetD8(memory, 0, total + 4096), "cuMemsetD8", err);
 	if (st == KW_OK)
 		st = slope(&s, &seconds, err);
 	if (memory)

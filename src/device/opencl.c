@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BATCH_BYTES 64000000          /* as on the cpu */
+#define MOST_SLOTS 64
 #define RED_ZONE_BYTES ((size_t)64 << 10)
 
 struct opencl_device {
@@ -70,6 +71,7 @@ static enum kw_status opencl_open(struct kw_device **out, struct kw_error *err)
 	}
 	d->base.ops = &kw_device_opencl;
 	d->base.batch_bytes = BATCH_BYTES;
+	d->base.most_slots = MOST_SLOTS;
 	kw_cpu_probe(&d->host);
 	describe(d);
 	kw_cpu_guard_judge();

@@ -145,7 +145,7 @@ static enum kw_status await_ready(struct cpu_player *p, struct kw_error *err)
 static enum kw_status start_once(struct cpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
 {
 	struct slots *s = p->session;
-	int threads = o->threads > 0 ? o->threads : kw_cpu_usable();
+	int threads = o->threads > 0 ? o->threads : kw_host_cores();
 	struct wire_start start = {
 		.op = WIRE_START, .trusted = o->trusted, .threads = (uint32_t)threads,
 		.memory_bytes = o->memory_bytes ? o->memory_bytes :

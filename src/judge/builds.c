@@ -110,6 +110,18 @@ static void add_baselines(struct work *w, struct stage *s, struct job *jobs, siz
 	}
 }
 
+/* The judge's own, once a task. */
+static void add_references(struct work *w, const struct stage *s, struct job *jobs, size_t *n)
+{
+	struct reference_job own[KW_REFERENCES];
+	size_t count = kw_references_jobs(w, s, own);
+
+	for (size_t i = 0; i < count; i++)
+		jobs[(*n)++] = (struct job){ .backend = kw_backend_find("cuda"), .candidate = own[i].candidate, .plan = own[i].plan,
+					     .result = own[i].result, .done = own[i].done,
+					     .o = { .arch = w->j->dev->hardware.arch, .trusted = true } };
+}
+
 static enum kw_status finish(struct work *w, struct job *job, struct kw_error *err)
 {
 	const struct kw_build_result *r = job->result;
@@ -122,7 +134,7 @@ static enum kw_status finish(struct work *w, struct job *job, struct kw_error *e
 	if (job->candidate != w->c) {
 		if (r->cls == KW_V_OK)
 			return KW_OK;
-		return kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s does not compile: %.300s", job->candidate->name,
+		return kw_fail(err, KW_ERR_BUG, "", "our own '%s' of %s does not compile: %.300s", job->candidate->name,
 			       w->t->name, r->artefact.diagnostic_count ? r->artefact.diagnostics[0].message : "no message");
 	}
 	if (r->cls != KW_V_OK && !w->failed)
@@ -155,7 +167,7 @@ enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t coun
 		return kw_fail(err, KW_ERR_USAGE, "", "there is no backend '%s'", w->c->backend);
 	if ((st = make_room(w, count, err)) != KW_OK)
 		return st;
-	jobs = kw_calloc(count * (1 + KW_BASELINES) + 1, sizeof *jobs);
+	jobs = kw_calloc(count * (1 + KW_BASELINES) + KW_REFERENCES + 1, sizeof *jobs);
 	if (!jobs)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	if (w->build_count == 0)
@@ -167,6 +179,9 @@ enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t coun
 	for (size_t i = 0; i < count; i++)
 		if (stages[i]->plan.applicable)
 			add_baselines(w, stages[i], jobs, &n);
+	for (size_t i = 0, before = n; i < count && n == before; i++)
+		if (stages[i]->plan.applicable)
+			add_references(w, stages[i], jobs, &n);
 	if (st == KW_OK)
 		kw_parallel(w->j->threads, (int64_t)n, run_job, jobs);
 	for (size_t i = 0; i < n && st == KW_OK; i++)

@@ -39,25 +39,40 @@ static enum kw_status want_at(struct stage *s, int output, int64_t flat, double 
 	return kw_eval_box(s->ev64, output, at, one, want, err);
 }
 
-void kw_memo_keep(struct stage *s, int output, struct kw_error *err)
+const struct memo *kw_memo_places(struct stage *s, int output)
 {
 	struct memo *m = &s->memo[output];
 	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape);
 	uint64_t rng = s->w->seed + 77;
+
+	if (m->points > 0 || n <= 0)
+		return m;
+	m->points = n < KW_MEMO_POINTS ? (int)n : KW_MEMO_POINTS;
+	for (int i = 0; i < m->points; i++)
+		m->flat[i] = n <= KW_MEMO_POINTS ? i : (int64_t)(kw_next_u64(&rng) % (uint64_t)n);
+	return m;
+}
+
+void kw_memo_add(struct stage *s, int output, const double *want)
+{
+	struct memo *m = &s->memo[output];
 	int place = m->trials < KW_MEMO_TRIALS ? m->trials
 		    : KW_MEMO_FIRST + (m->trials - KW_MEMO_FIRST) % (KW_MEMO_TRIALS - KW_MEMO_FIRST);
 
-	if (n <= 0)
-		return;
-	if (m->points == 0) {
-		m->points = n < KW_MEMO_POINTS ? (int)n : KW_MEMO_POINTS;
-		for (int i = 0; i < m->points; i++)
-			m->flat[i] = n <= KW_MEMO_POINTS ? i : (int64_t)(kw_next_u64(&rng) % (uint64_t)n);
-	}
-	for (int i = 0; i < m->points; i++)
-		if (want_at(s, output, m->flat[i], &m->want[place][i], err) != KW_OK)
-			return; /* one memory less; the check itself does not depend on it */
+	memcpy(m->want[place], want, (size_t)m->points * sizeof *want);
 	m->trials++;
+}
+
+void kw_memo_keep(struct stage *s, int output, struct kw_error *err)
+{
+	const struct memo *m = kw_memo_places(s, output);
+	double want[KW_MEMO_POINTS];
+
+	for (int i = 0; i < m->points; i++)
+		if (want_at(s, output, m->flat[i], &want[i], err) != KW_OK)
+			return; /* one memory less; the check itself does not depend on it */
+	if (m->points > 0)
+		kw_memo_add(s, output, want);
 }
 
 static double got_at(struct stage *s, int slot, int tensor, int64_t flat)

@@ -231,3 +231,26 @@ enum kw_status kw_gpu_plain(struct stage *s, uint64_t want, uint64_t plain, int6
 	}
 	return st;
 }
+
+enum kw_status kw_gpu_unwritten(struct stage *s, int slot, int output, int64_t *found, struct kw_error *err)
+{
+	struct kw_gpu *g = s->w->j->gpu;
+	int i = s->inputs + output, type = type_of((enum kw_dtype)s->view[i].dtype), count;
+	int64_t n = kw_shape_count(&s->view[i].shape);
+	uint64_t x = g->ops->address(s->session, slot, i), poison = kw_poison_word((enum kw_dtype)s->view[i].dtype, s->poison_seed);
+	enum kw_status st = KW_OK;
+
+	*found = 0;
+	if (n > 0)
+		st = launch(g, "kwj_count", n, (void *[]){ &x, &type, &n, &poison, &g->parts }, err);
+	if (n > 0 && st == KW_OK)
+		st = read_parts(g, sizeof(struct part), n, &count, err);
+	for (int k = 0; n > 0 && st == KW_OK && k < count; k++)
+		*found += g->host[k].unwritten;
+	return st;
+}
+
+bool kw_gpu_knows(enum kw_dtype d)
+{
+	return type_of(d) >= 0;
+}

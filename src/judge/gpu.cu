@@ -261,3 +261,23 @@ extern "C" __global__ void kwj_plain(const double *want, const double *got, i64 
 	if (threadIdx.x == 0)
 		parts[blockIdx.x] = shared[0];
 }
+
+// How many elements still hold poison. One result a block, of which only `unwritten` is set.
+extern "C" __global__ void kwj_count(const void *x, int type, i64 n, u64 poison, part *parts)
+{
+	__shared__ i64 shared[256];
+	i64 found = 0;
+
+	for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (i64)gridDim.x * blockDim.x)
+		found += is_poison(x, type, i, poison);
+	shared[threadIdx.x] = found;
+	for (int half = 128; half > 0; half /= 2) {
+		__syncthreads();
+		if (threadIdx.x < half)
+			shared[threadIdx.x] += shared[threadIdx.x + half];
+	}
+	if (threadIdx.x == 0) {
+		parts[blockIdx.x] = {};
+		parts[blockIdx.x].unwritten = shared[0];
+	}
+}

@@ -30,4 +30,22 @@ struct kw_gpu_plain {
 enum kw_status kw_gpu_plain(struct stage *s, uint64_t want, uint64_t plain, int64_t n, struct kw_gpu_plain *out,
 			    struct kw_error *err);
 
+/* Whether gpu.cu reads this type. */
+bool kw_gpu_knows(enum kw_dtype d);
+/* Elements of an output that still hold poison. */
+enum kw_status kw_gpu_unwritten(struct stage *s, int slot, int output, int64_t *found, struct kw_error *err);
+
+/* --- gpu_reference.c: the expression as device code of our own, once in f64 and once as a plain f32 kernel computes it --- */
+/* What they are for a task: NULL in w->references where the expression has no such form, an output is not compared by value,
+ * or the device has no compute. */
+enum kw_status kw_references_new(struct work *w, struct kw_error *err);
+void kw_references_free(struct work *w);
+enum kw_status kw_references_bind(struct stage *s, struct kw_error *err);
+void kw_references_close(struct stage *s);
+/* Checks all outputs of a slot on the device: tolerance from this slot's own data, then every element (a random sample where
+ * the reference is dear). *right true: they are, and stats[output] say how well. False: not, or it could not be told here;
+ * then the host decides. */
+enum kw_status kw_references_check(struct stage *s, int slot, enum kw_fill fill, struct kw_compare_stats *stats, bool *right,
+				   struct kw_error *err);
+
 #endif

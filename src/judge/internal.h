@@ -55,6 +55,16 @@ struct work {
 	bool failed;                      /* v->cls and so on are set */
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
+	struct references *references;    /* gpu.h; NULL: the host evaluates */
+};
+
+/* The device's references under one case: gpu_reference.c. */
+#define KW_REFERENCES 2
+struct reference_run {
+	struct kw_bound_plan plan[KW_REFERENCES];
+	uint64_t *workspaces[KW_REFERENCES]; /* on the device */
+	uint64_t want, plain;             /* KW_REFERENCE_TILE values each */
+	bool usable, opened;
 };
 
 /* Expected values of earlier trials at a few places: to recognise an answer that was kept. The first few stay, of the
@@ -85,6 +95,7 @@ struct stage {
 	struct kw_player *player;         /* the candidate's; loaded: its code is in it */
 	bool loaded;
 	struct baseline_run base[KW_BASELINES];
+	struct reference_run reference;
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
 	struct kw_tolerance tol[KW_MAX_TENSORS];
@@ -100,6 +111,15 @@ struct stage {
 	struct kw_case_result *result;
 	int64_t fixed_ns;                 /* cost of an empty batch */
 };
+
+/* gpu_reference.c, for builds.c. */
+struct reference_job {
+	const struct kw_candidate *candidate;
+	const struct kw_bound_plan *plan;
+	struct kw_build_result *result;
+	bool *done;
+};
+size_t kw_references_jobs(struct work *w, const struct stage *s, struct reference_job jobs[KW_REFERENCES]);
 
 /* builds.c: the candidate for each distinct set of defines, and the baselines of the perf cases, side by side. */
 enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);
@@ -145,6 +165,10 @@ bool kw_output_is_wide(const struct kw_tensor_decl *d);
 /* Points both evaluators at a slot's inputs and derives the tolerance from its contents. *usable false: under
  * this special fill a plain f32 kernel cannot be right, or the reference itself is undefined. */
 enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err);
+/* The tolerance from a plain evaluation that was made elsewhere: worst |plain - f64|, sum of f64 squares, how many elements
+ * were finite in both, NaN in f64, finite in f64 only. false: as *usable of kw_stage_reference. */
+bool kw_stage_set_tolerance(struct stage *s, int output, enum kw_fill fill, double worst, double squares, int64_t n, int64_t nan,
+			    int64_t ill);
 /* The tolerance again, from more than one plain evaluation of this data: it is repeated with other rounding errors and
  * with other data of the same kind. *more false: exact, nothing was done. */
 enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, int output, bool *more,
@@ -168,6 +192,9 @@ void kw_trial_release(struct kw_play_result *r);
 enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int output, const struct kw_compare_stats *st,
 			    struct kw_error *err);
 void kw_memo_keep(struct stage *s, int output, struct kw_error *err);
+/* The same in two steps, for who has the values: where they are wanted; and the values there. */
+const struct memo *kw_memo_places(struct stage *s, int output);
+void kw_memo_add(struct stage *s, int output, const double *want);
 void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
 		     const char *evidence);
 

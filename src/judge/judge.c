@@ -28,7 +28,7 @@ enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw
 		return st;
 	}
 	kw_hardware_env(&j->dev->hardware, j->fact_vars, &j->facts);
-	j->threads = j->dev->hardware.units > 0 ? j->dev->hardware.units : 1;
+	j->threads = kw_host_cores();
 	*out = j;
 	return KW_OK;
 }
@@ -262,6 +262,8 @@ static enum kw_status add_case(struct work *w, struct plan_of_cases *p, const st
 		bind_result(s);
 	if (st == KW_OK && c->perf && s->plan.applicable)
 		st = kw_baselines_bind(s, err);
+	if (st == KW_OK && s->plan.applicable)
+		st = kw_references_bind(s, err);
 	return st == KW_OK ? st : kw_error_while(err, "preparing case %s", c->label);
 }
 
@@ -557,6 +559,8 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 	enum kw_status st = w->o.with_baselines ? kw_baselines_new(w, err) : KW_OK;
 
 	if (st == KW_OK)
+		st = kw_references_new(w, err);
+	if (st == KW_OK)
 		st = collect(w, p, err);
 	if (st == KW_OK)
 		st = build_from(w, p, 0, err);
@@ -608,6 +612,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	kw_free(p.stages);
 	kw_builds_release(&w);
 	kw_baselines_free(&w);
+	kw_references_free(&w);
 	v->total_ns = kw_now_ns() - begin;
 	v->judge_ns = v->total_ns - v->build_ns - v->generate_ns - v->compare_ns - v->run_ns;
 	return st;

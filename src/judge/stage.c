@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_SLOTS 64
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
 #define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
 
@@ -98,7 +97,7 @@ static int slots_of(const struct stage *s)
 		return 2;
 	if (k > have)
 		k = have;
-	return k < 2 ? 2 : k > MAX_SLOTS ? MAX_SLOTS : (int)k;
+	return k < 2 ? 2 : k > s->w->j->dev->most_slots ? s->w->j->dev->most_slots : (int)k;
 }
 
 double kw_stage_bytes(const struct stage *s)
@@ -116,7 +115,7 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	for (size_t i = 0; i < s->w->t->param_count; i++)
 		params[i] = s->w->t->params[i].value;
-	kw_stage_views(s, 0, views);
+	memcpy(views, s->view, sizeof views); /* where they lie is told with their contents */
 	st = kw_eval_new(s->bound, views, params, KW_EVAL_F64, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev64, err);
 	if (st == KW_OK)
 		st = kw_eval_new(s->bound, views, params, KW_EVAL_F32, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev32, err);
@@ -160,6 +159,7 @@ void kw_stage_close(struct stage *s)
 	if (s->player)
 		s->w->j->dev->ops->player_stop(s->player);
 	kw_baselines_close(s);
+	kw_references_close(s);
 	if (s->session)
 		s->w->j->dev->ops->session_free(s->session);
 	s->ev64 = s->ev32 = s->coarse = NULL;

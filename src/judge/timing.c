@@ -1,6 +1,6 @@
 /* Times of one perf case: batches on rotating slots, turns with the baselines, until the interval is small enough.
  * Every timed call has fresh inputs and is checked. */
-#include "judge/internal.h"
+#include "judge/gpu.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -12,6 +12,8 @@
 #define MAX_SAMPLES 400
 #define LONG_CALL_NS 1000000   /* from here on: single calls */
 #define WHOLE_CHECKS 5         /* timed calls whose outputs are compared whole; then a random eighth */
+#define START_NS 60000         /* that the first launch of a batch may cost beside an empty one: 35 us were seen */
+#define BASELINE_TIMEOUT_MS 120000
 #define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
 
 struct series {
@@ -25,8 +27,9 @@ struct turns {
 	double pair_mine[2][MAX_SAMPLES];  /* my sample of the same turn, for the ratio */
 	int order[256];
 	int batch;                         /* slots a timed batch uses */
+	int flushed;                       /* and how many of them are being flushed */
+	bool flip;                         /* which of two batches goes first */
 	int checked;
-	int64_t base_fixed_ns;
 };
 
 static void shuffle(int *order, int n, uint64_t *rng)
@@ -54,71 +57,107 @@ static enum kw_status prepare(struct turns *t, struct kw_error *err)
 	return st;
 }
 
-static double per_call(const struct kw_play_result *r, int64_t fixed_ns, int n)
-{
-	double ns = (double)(r->wall_ns - fixed_ns) / n;
-
-	return ns > 1 ? ns : 1;
-}
-
 /* What filling, poisoning and the turn before left in the caches would make some turns warm. */
 static void flush_part(void *arg, int64_t part)
 {
 	struct turns *t = arg;
 
-	for (int i = 0; i < t->batch; i++)
+	for (int i = 0; i < t->flushed; i++)
 		kw_session_flush(t->s->session, t->order[i], (int)part, t->s->w->j->threads);
 }
 
-static void flush(struct turns *t)
+static void flush(struct turns *t, int n)
 {
 	int64_t start = kw_now_ns();
 
-	kw_parallel(t->s->w->j->threads, t->s->w->j->threads, flush_part, t);
+	t->flushed = n;
+	if (t->s->w->j->dev->ops->compute) /* its caches are emptied as a whole */
+		kw_session_flush(t->s->session, t->order[0], 0, 1);
+	else
+		kw_parallel(t->s->w->j->threads, t->s->w->j->threads, flush_part, t);
 	t->s->w->v->run_ns += kw_now_ns() - start; /* a cold call is a call and its flush */
+}
+
+/* The first calls are compared whole. Later: on the host a random eighth of each; on a device with references a random eighth of
+ * the calls whole, and no element of the others may be unwritten. */
+static enum kw_status check_call(struct turns *t, int slot, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	bool whole = t->checked++ < WHOLE_CHECKS, there = s->reference.opened && s->reference.usable;
+	int64_t unwritten = 0;
+	enum kw_status st = KW_OK;
+
+	if (!whole && there && kw_random_u64() % 8 != 0) {
+		for (int o = 0; o < s->outputs && st == KW_OK && unwritten == 0; o++)
+			st = kw_gpu_unwritten(s, slot, o, &unwritten, err);
+		if (st != KW_OK || unwritten == 0)
+			return st;
+	}
+	return kw_trial_check(s, slot, KW_FILL_DECLARED, whole || there ? 1 : 0.125, err);
+}
+
+/* One batch of the first n slots of the order, cold. mine: the candidate's, whose faults are verdicts. */
+static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	struct kw_play_result r = { .buffer = -1 };
+	bool mine = base < 0;
+	enum kw_status st;
+
+	for (int i = 0; mine && i < n; i++)
+		kw_stage_poison(s, t->order[i]);
+	flush(t, n);
+	st = s->w->j->dev->ops->run(mine ? s->player : s->base[base].player, t->order, n,
+				    mine ? kw_stage_timeout_ms(s) : BASELINE_TIMEOUT_MS, &r, err);
+	if (st != KW_OK)
+		return st;
+	*wall_ns = r.wall_ns;
+	s->w->v->run_ns += r.wall_ns;
+	if (mine) {
+		if (r.end != KW_PLAY_DONE)
+			kw_trial_fault(s, &r, KW_FILL_DECLARED);
+		kw_trial_late(s, &r);
+	} else {
+		t->base[base].spent_ns += r.wall_ns;
+		if (r.end != KW_PLAY_DONE)
+			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",
+				     s->w->baselines->item[base].name, s->w->t->name, s->c->label, (int)r.end, r.signal);
+	}
+	kw_trial_release(&r);
+	return st;
+}
+
+/* A batch, less what an empty one costs. Where a batch with anything in it costs more than an empty one (a graph of launches),
+ * the slope: a whole batch less half a one, in turns as to which goes first. Who made the shorter one slow to look fast
+ * would gain nothing: no more than START_NS of the whole batch is taken for its start. */
+static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	int n = t->batch, half = n / 2;
+	int64_t whole = 0, part = 0;
+	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
+	enum kw_status st = KW_OK;
+
+	t->flip = !t->flip;
+	if (part_first)
+		st = play(t, base, half, &part, err);
+	if (st == KW_OK && !s->w->failed)
+		st = play(t, base, n, &whole, err);
+	if (slope && !part_first && st == KW_OK && !s->w->failed)
+		st = play(t, base, half, &part, err);
+	*ns = (double)(whole - s->fixed_ns) / n;
+	if (slope)
+		*ns = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
+	*ns = fmax(*ns, 1);
+	return st;
 }
 
 static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
 {
-	struct stage *s = t->s;
-	struct kw_play_result r = { .buffer = -1 };
-	enum kw_status st;
+	enum kw_status st = measure(t, -1, ns, err);
 
-	for (int i = 0; i < t->batch; i++)
-		kw_stage_poison(s, t->order[i]);
-	flush(t);
-	st = s->w->j->dev->ops->run(s->player, t->order, t->batch, kw_stage_timeout_ms(s), &r, err);
-	if (st != KW_OK)
-		return st;
-	s->w->v->run_ns += r.wall_ns;
-	if (r.end != KW_PLAY_DONE)
-		kw_trial_fault(s, &r, KW_FILL_DECLARED);
-	kw_trial_late(s, &r);
-	*ns = per_call(&r, s->fixed_ns, t->batch);
-	kw_trial_release(&r);
-	for (int i = 0; i < t->batch && st == KW_OK && !s->w->failed; i++) {
-		st = kw_trial_check(s, t->order[i], KW_FILL_DECLARED, t->checked < WHOLE_CHECKS ? 1 : 0.125, err);
-		t->checked++;
-	}
-	return st;
-}
-
-static enum kw_status base_turn(struct turns *t, int b, double *ns, struct kw_error *err)
-{
-	struct stage *s = t->s;
-	struct kw_play_result r = { .buffer = -1 };
-	enum kw_status st;
-
-	flush(t);
-	st = s->w->j->dev->ops->run(t->s->base[b].player, t->order, t->batch, 120000, &r, err);
-
-	if (st == KW_OK && r.end != KW_PLAY_DONE)
-		st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",
-			     s->w->baselines->item[b].name, s->w->t->name, s->c->label, (int)r.end, r.signal);
-	*ns = per_call(&r, s->fixed_ns, t->batch);
-	s->w->v->run_ns += r.wall_ns;
-	t->base[b].spent_ns += r.wall_ns;
-	kw_trial_release(&r);
+	for (int i = 0; i < t->batch && st == KW_OK && !t->s->w->failed; i++)
+		st = check_call(t, t->order[i], err);
 	return st;
 }
 
@@ -149,7 +188,7 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 		for (int b = 0; b < 2 && st == KW_OK; b++) {
 			if (!base_wanted(t, b, spent_ns))
 				continue;
-			st = base_turn(t, b, &base_ns, err);
+			st = measure(t, b, &base_ns, err);
 			got[b] = base_ns;
 			did[b] = 1;
 		}
@@ -280,7 +319,7 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 
 		if (!t->s->base[b].player)
 			continue;
-		st = base_turn(t, b, &base_ns, err);
+		st = measure(t, b, &base_ns, err);
 		if (st == KW_OK && base_ns >= 1e9) { /* long enough that the first call counts */
 			t->pair_mine[b][0] = *ns;
 			t->base[b].ns[t->base[b].n++] = base_ns;
@@ -304,7 +343,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 		st = kw_baselines_load(s, err);
 	if (st == KW_OK && !s->w->failed)
 		st = warm_up(t, &ns, err);
-	t->batch = ns > LONG_CALL_NS ? 1 : s->slots;
+	t->batch = ns <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;
 	for (int i = 0; st == KW_OK && !s->w->failed && !enough(t, kw_now_ns() - begin); i++) {
 		if (kw_interrupted())
 			st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
@@ -312,7 +351,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 			st = turn(t, i, kw_now_ns() - begin, err);
 	}
 	if (st == KW_OK && !s->w->failed) {
-		keep_results(t, t->batch == 1 ? "single" : "batch-minus-empty", true);
+		keep_results(t, t->batch == 1 ? "single" : s->w->j->dev->batches_by_slope ? "slope" : "batch-minus-empty", true);
 		st = speed_of_light(s, err);
 	}
 	kw_free(t);

@@ -182,6 +182,22 @@ static void set_tolerance(struct stage *s, int output, enum kw_fill fill, const 
 		t->abs_part = 0x1p-126; /* f32 arithmetic may flush below its smallest normal number */
 }
 
+static bool tells(const struct stage *s, int output, enum kw_fill fill, const struct plain *p)
+{
+	if (fill == KW_FILL_DECLARED || kw_shape_count(&s->view[s->inputs + output].shape) == 0)
+		return true;
+	return p->n > 0 && !p->ill && (!p->nan || fill == KW_FILL_NEG_INF_ROWS);
+}
+
+bool kw_stage_set_tolerance(struct stage *s, int output, enum kw_fill fill, double worst, double squares, int64_t n, int64_t nan,
+			    int64_t ill)
+{
+	struct plain p = { .worst = worst, .squares = squares, .n = n, .nan = nan, .ill = ill };
+
+	set_tolerance(s, output, fill, &p);
+	return tells(s, output, fill, &p);
+}
+
 enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
 {
 	struct kw_view views[KW_MAX_TENSORS];
@@ -198,10 +214,7 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 		if ((st = plain_error(s, o, &p, err)) != KW_OK)
 			break;
 		set_tolerance(s, o, fill, &p);
-		if (fill != KW_FILL_DECLARED && (p.ill || (p.nan && fill != KW_FILL_NEG_INF_ROWS)))
-			*usable = false;
-		if (fill != KW_FILL_DECLARED && p.n == 0 && kw_shape_count(&s->view[s->inputs + o].shape) > 0)
-			*usable = false;
+		*usable = *usable && tells(s, o, fill, &p);
 	}
 	s->w->v->compare_ns += kw_now_ns() - begin;
 	return st;

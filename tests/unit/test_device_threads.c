@@ -3,7 +3,7 @@
 #include "device/threads.h"
 
 #include "base/clock.h"
-#include "device/cpu.h"
+#include "device/device.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -83,7 +83,7 @@ static int cores_of(pid_t thread, int *cpu)
 
 static void test_places(void)
 {
-	int usable = kw_cpu_usable(), threads = usable > 4 ? 4 : usable, cpu[4] = { 0 }, other;
+	int usable = kw_host_cores(), threads = usable > 4 ? 4 : usable, cpu[4] = { 0 }, other;
 	pid_t pid = start(threads), list[4];
 	bool apart = true, one_each = true, all = true;
 
@@ -117,7 +117,7 @@ static void test_places(void)
 
 static void test_none(void)
 {
-	int usable = kw_cpu_usable(), cpu;
+	int usable = kw_host_cores(), cpu;
 	pid_t pid;
 
 	if (usable < KW_PLACES_MAX) {
