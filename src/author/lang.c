@@ -74,6 +74,7 @@ static const struct kw_au_lang languages[] = {
 	  .fetch = "kw_load_vec($to, $from, VEC);",
 	  .store = "kw_store_vec($to, $from, VEC);",
 	  .team = "kw_team_$op($value, LANES, WIDTH, room)",
+	  .all = "kw_team_$op($value, THREADS, 1, room)",
 	  .names = opencl_names },
 };
 
