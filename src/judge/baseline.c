@@ -1,5 +1,4 @@
-/* Baselines: what a user would write first, by the same compiler, run in trusted players. On the CPU that is C, with and
- * without threads; by OpenCL a kernel for each step, a work-item for each element. */
+/* Baselines: what a user would write first for this device, by the same compiler, run in trusted players. */
 #include "judge/internal.h"
 
 #include "base/alloc.h"
@@ -7,74 +6,56 @@
 #include <string.h>
 
 #define LOAD_TIMEOUT_MS 10000
+#define MEMORY_SHARE 0.25 /* of what is available that the workspaces of a baseline may take */
 
-static enum kw_status one(struct work *w, struct baseline *b, const char *name, bool openmp, struct kw_error *err)
+static const struct form {
+	const char *device, *name, *backend, *candidate;
+	bool openmp;
+	bool may_fail; /* a driver's compiler may lack what it needs (f64) */
+} forms[] = {
+	{ .device = "cpu", .name = "naive -O3", .backend = "c", .candidate = "naive" },
+	{ .device = "cpu", .name = "naive -O3 openmp", .backend = "c", .candidate = "naive_openmp", .openmp = true },
+	{ .device = "nvidia", .name = "naive CUDA", .backend = "cuda", .candidate = "naive" },
+	{ .device = "opencl", .name = "naive OpenCL", .backend = "opencl", .candidate = "naive", .may_fail = true },
+};
+
+static enum kw_status one(struct work *w, struct baseline *b, const struct form *f, struct kw_error *err)
 {
 	struct baseline_set *set = w->baselines;
+	bool c = strcmp(f->backend, "c") == 0;
 	struct kw_buf text;
 	enum kw_status st;
 
 	kw_buf_init(&text, 4u << 20);
-	b->name = name;
-	b->naive_flags = !openmp;
-	st = kw_expr_emit_naive_c(w->e, openmp, &text, err);
+	b->name = f->name;
+	b->naive_flags = c && !f->openmp;
+	b->may_fail = f->may_fail;
+	st = c ? kw_expr_emit_naive_c(w->e, f->openmp, &text, err) :
+		 kw_expr_emit_naive_gpu(w->e, f->backend, KW_NAIVE_BASELINE, &text, NULL, err);
 	if (st == KW_OK)
-		st = kw_candidate_from_text(&b->candidate, openmp ? "naive_openmp" : "naive", "c", text.ptr, text.len, w->t,
-					    &set->arena, err);
+		st = kw_candidate_from_text(&b->candidate, f->candidate, f->backend, text.ptr, text.len, w->t, &set->arena,
+					    err);
 	kw_buf_release(&text);
+	if (st == KW_OK && w->t->input_count + w->t->output_count + b->candidate.plan.workspace_count > KW_MAX_TENSORS)
+		st = KW_NO;
 	b->usable = st == KW_OK;
-	return st;
-}
-
-static enum kw_status one_opencl(struct work *w, struct baseline *b, struct kw_error *err)
-{
-	struct kw_buf text;
-	enum kw_status st;
-
-	kw_buf_init(&text, 4u << 20);
-	b->name = "naive opencl";
-	st = kw_expr_emit_naive_gpu(w->e, "opencl", KW_NAIVE_BASELINE, &text, NULL, err);
-	if (st == KW_OK)
-		st = kw_candidate_from_text(&b->candidate, "naive", "opencl", text.ptr, text.len, w->t, &w->baselines->arena, err);
-	kw_buf_release(&text);
-	b->usable = st == KW_OK;
-	return st;
-}
-
-/* Each one that there is, in turn; KW_NO ends the list. */
-static enum kw_status emit_all(struct work *w, struct kw_error *err)
-{
-	struct baseline_set *set = w->baselines;
-	enum kw_status st;
-
-	if (strcmp(w->j->dev->ops->name, "opencl") == 0) {
-		st = one_opencl(w, &set->item[0], err);
-		set->count = st == KW_OK;
-		return st;
-	}
-	st = one(w, &set->item[0], "naive -O3", false, err);
-	if (st == KW_OK)
-		set->count = 1;
-	if (st == KW_OK && (st = one(w, &set->item[1], "naive -O3 openmp", true, err)) == KW_OK)
-		set->count = 2;
 	return st;
 }
 
 enum kw_status kw_baselines_new(struct work *w, struct kw_error *err)
 {
 	struct baseline_set *set = kw_calloc(1, sizeof *set);
-	enum kw_status st;
+	enum kw_status st = KW_OK;
 
-	if (strcmp(w->j->dev->ops->name, "cpu") != 0 && strcmp(w->j->dev->ops->name, "opencl") != 0) {
-		kw_free(set);
-		return KW_OK;
-	}
 	if (!set)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	kw_arena_init(&set->arena, 64u << 20);
 	w->baselines = set;
-	st = emit_all(w, err);
-	if (st == KW_NO) { /* an operation without a naive form: say so, judge without */
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && st == KW_OK && set->count < KW_BASELINES; i++)
+		if (strcmp(forms[i].device, w->j->dev->ops->name) == 0 &&
+		    (st = one(w, &set->item[set->count], &forms[i], err)) == KW_OK)
+			set->count++;
+	if (st == KW_NO) { /* an operation without a naive form: judge without */
 		if (err)
 			kw_error_reset(err);
 		st = KW_OK;
@@ -91,14 +72,31 @@ void kw_baselines_free(struct work *w)
 	w->baselines = NULL;
 }
 
+static double workspace_bytes(const struct kw_plan *p, const struct kw_bound_plan *bound)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->workspace_count; i++)
+		sum += (double)kw_shape_count(&bound->workspaces[i]) * (double)kw_dtype_bytes(p->workspaces[i].dtype);
+	return sum;
+}
+
 enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;
+	double slots = kw_stage_bytes(s) / (s->footprint_bytes > 1 ? s->footprint_bytes : 1);
 	enum kw_status st = KW_OK;
 
-	for (int i = 0; set && i < set->count && st == KW_OK; i++)
-		st = kw_plan_bind(&set->item[i].candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena,
-				  &s->base[i].plan, err);
+	for (int i = 0; set && i < set->count && st == KW_OK; i++) {
+		const struct kw_plan *p = &set->item[i].candidate.plan;
+		struct kw_bound_plan *bound = &s->base[i].plan;
+
+		st = kw_plan_bind(p, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena, bound, err);
+		/* The candidate is judged though the naive kernel needs all scores of a large attention at once. */
+		if (st == KW_OK && bound->applicable &&
+		    workspace_bytes(p, bound) * slots > MEMORY_SHARE * (double)kw_memory_available())
+			bound->applicable = false;
+	}
 	return st;
 }
 
@@ -121,6 +119,10 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 		struct baseline_run *b = &s->base[i];
 		struct kw_play_result r = { .buffer = -1 };
 
+		if (b->player && b->build.cls != KW_V_OK) { /* it may fail: see kw_builds_make */
+			s->w->j->dev->ops->player_stop(b->player);
+			b->player = NULL;
+		}
 		if (!b->player)
 			continue;
 		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);

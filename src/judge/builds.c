@@ -29,7 +29,7 @@ struct job {
 	const struct kw_bound_plan *plan;
 	struct kw_build_opts o;
 	struct kw_build_result *result;
-	bool *done;
+	bool *done, may_fail;
 	enum kw_status status;
 	struct kw_error err;
 };
@@ -104,9 +104,10 @@ static void add_baselines(struct work *w, struct stage *s, struct job *jobs, siz
 			jobs[(*n)++] = (struct job){ .backend = kw_backend_find(b->candidate.backend),
 						     .candidate = &b->candidate,
 						     .plan = &s->base[i].plan, .result = &s->base[i].build,
-						     .done = &s->base[i].built,
-						     .o = { .compiler = w->o.compiler, .trusted = true,
-							    .naive_flags = b->naive_flags } };
+						     .done = &s->base[i].built, .may_fail = b->may_fail,
+						     .o = { .compiler = w->o.compiler,
+							    .arch = w->j->dev->hardware.arch,
+							    .trusted = true, .naive_flags = b->naive_flags } };
 	}
 }
 
@@ -132,7 +133,7 @@ static enum kw_status finish(struct work *w, struct job *job, struct kw_error *e
 		return job->status;
 	}
 	if (job->candidate != w->c) {
-		if (r->cls == KW_V_OK)
+		if (r->cls == KW_V_OK || job->may_fail)
 			return KW_OK;
 		return kw_fail(err, KW_ERR_BUG, "", "our own '%s' of %s does not compile: %.300s", job->candidate->name,
 			       w->t->name, r->artefact.diagnostic_count ? r->artefact.diagnostics[0].message : "no message");

@@ -205,7 +205,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);
 struct baseline {
 	const char *name;
 	struct kw_candidate candidate;
-	bool naive_flags, usable;
+	bool naive_flags, usable, may_fail;   /* may_fail: judged without it when it does not compile */
 };
 struct baseline_set {
 	struct kw_arena arena;
