@@ -6,13 +6,16 @@
 
 #include <math.h>
 
-#define REFERENCE_SAMPLE 16384  /* elements a box; up to 4 boxes an output, all of a small one */
+#define REFERENCE_SAMPLE 16384  /* elements a box */
+#define FEW_BOXES 4             /* of an output, all of a small one */
+#define MANY_BOXES 64           /* when an answer would be refused: each may have statistics of its own; and of single elements */
+#define MANY_FLOPS 1e8          /* that many boxes may take */
 #define ENOUGH 64               /* elements whose largest error and RMS are no chance */
 #define OTHERWISE 256           /* elements that are evaluated with other rounding errors, some of them again */
 #define ROUNDS_MAX 16
 #define MORE_SETS 8             /* of data, beside the trial's own */
 #define FEW_SETS 4              /* at least, where the output has few elements, however large the inputs */
-#define MORE_ELEMENTS 4e6       /* of inputs, in all sets */
+#define MORE_WORK 4e6           /* elements of inputs, or 16 flops, in all sets */
 
 bool kw_output_is_wide(const struct kw_tensor_decl *d)
 {
@@ -132,9 +135,9 @@ static enum kw_status plain_box(struct stage *s, int output, const int64_t *star
 	return st;
 }
 
-static enum kw_status plain_error(struct stage *s, int output, struct plain *p, struct kw_error *err)
+static enum kw_status plain_error(struct stage *s, int output, int64_t boxes, struct plain *p, struct kw_error *err)
 {
-	int64_t start[KW_MAX_RANK], count[KW_MAX_RANK], boxes = s->sampled ? 64 : 4;
+	int64_t start[KW_MAX_RANK], count[KW_MAX_RANK];
 	uint64_t rng = s->w->seed ^ (0xa076u + s->w->counter);
 	struct grid g;
 	enum kw_status st = KW_OK;
@@ -211,7 +214,7 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 	for (int o = 0; o < s->outputs && st == KW_OK; o++) {
 		struct plain p = { 0 };
 
-		if ((st = plain_error(s, o, &p, err)) != KW_OK)
+		if ((st = plain_error(s, o, s->sampled ? MANY_BOXES : FEW_BOXES, &p, err)) != KW_OK)
 			break;
 		set_tolerance(s, o, fill, &p);
 		*usable = *usable && tells(s, o, fill, &p);
@@ -222,14 +225,24 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 
 /* ---- more data where the trial's own says too little -------------------------------------------- */
 
+static int64_t many_boxes(const struct stage *s, int output)
+{
+	struct grid g;
+	double n;
+
+	cut(s, output, &g);
+	n = s->sampled ? MANY_BOXES : floor(MANY_FLOPS * (double)g.boxes / (s->cost.flops + 1));
+	return n < FEW_BOXES ? FEW_BOXES : n > MANY_BOXES ? MANY_BOXES : (int64_t)n;
+}
+
 /* How many sets of data give ENOUGH elements, and some more: all elements of one may depend on one number. */
 static int sets_wanted(const struct stage *s, int64_t elements)
 {
-	double inputs = 1, sets = fmax(MORE_SETS, ceil((double)ENOUGH / (double)elements));
+	double work = 1 + s->cost.flops / 16, sets = fmax(MORE_SETS, ceil((double)ENOUGH / (double)elements));
 
 	for (int i = 0; i < s->inputs; i++)
-		inputs += (double)kw_shape_count(&s->view[i].shape);
-	sets = fmin(sets, floor(MORE_ELEMENTS / inputs));
+		work += (double)kw_shape_count(&s->view[i].shape);
+	sets = fmin(sets, floor(MORE_WORK / work));
 	return (int)(elements < ENOUGH ? fmax(sets, FEW_SETS) : sets);
 }
 
@@ -249,7 +262,7 @@ static enum kw_status round_otherwise(struct stage *s, int output, int64_t eleme
 
 	for (int i = 0; i < (rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX) && st == KW_OK; i++) {
 		disturb(s, kw_next_u64(&s->w->counter));
-		st = plain_error(s, output, p, err);
+		st = plain_error(s, output, many_boxes(s, output), p, err);
 	}
 	disturb(s, 0);
 	return st;
@@ -271,7 +284,7 @@ static enum kw_status sample_more(struct stage *s, int output, enum kw_fill fill
 	}
 	for (int i = 0; i < sets && st == KW_OK; i++)
 		if ((st = kw_stage_fill_views(s, views, fill, err)) == KW_OK && (st = look_at(s, views, err)) == KW_OK)
-			st = plain_error(s, output, p, err);
+			st = plain_error(s, output, many_boxes(s, output), p, err);
 	for (int i = 0; i < s->inputs; i++)
 		kw_free(views[i].base);
 	return st;
@@ -289,7 +302,8 @@ enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, 
 	*more = (!before.exact || kw_output_is_wide(&s->w->t->outputs[output])) && n > 0;
 	if (!*more)
 		return KW_OK;
-	if ((st = round_otherwise(s, output, n, &own, err)) != KW_OK)
+	if ((st = plain_error(s, output, many_boxes(s, output), &own, err)) != KW_OK ||
+	    (st = round_otherwise(s, output, n, &own, err)) != KW_OK)
 		return st;
 	kw_stage_views(s, slot, views);
 	if ((st = sample_more(s, output, kind, n, &others, err)) != KW_OK || (st = look_at(s, views, err)) != KW_OK)

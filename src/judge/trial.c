@@ -13,6 +13,8 @@
 #define EMPTY_BATCHES 7
 #define SECOND_LOOKS 4
 #define FAR 16             /* times the tolerance: on the task's own data no matter of rounding */
+#define FEW_IN 1000        /* one in so many elements may be an outlier */
+#define SOME_IN 10         /* on special values: a whole group whose statistics are hard to get */
 #define PLAIN_TIMES 4      /* an honest kernel may err this many times as much as a plain one (compare.h) */
 #define LINGER_NS 1000000
 #define SUSPICIONS 60      /* longer pauses that must all be busy: threads on their way to sleep get there meanwhile, also where
@@ -275,9 +277,10 @@ static bool widen(struct stage *s, enum kw_fill fill, int output, const struct k
 {
 	struct kw_tolerance *t = &s->tol[output];
 	double error, far = fill == KW_FILL_DECLARED ? FAR : HUGE_VAL;
+	int64_t share = fill == KW_FILL_DECLARED ? FEW_IN : SOME_IN;
 
 	if (t->exact || s->steps || st->unwritten || st->nan_mismatched || st->mismatched == 0 || st->worst_ratio > far ||
-	    st->mismatched * 1000 > st->compared + 1000 || kw_stage_plain_at(s, output, st->worst_index, &error) != KW_OK)
+	    st->mismatched * share > st->compared + share || kw_stage_plain_at(s, output, st->worst_index, &error) != KW_OK)
 		return false;
 	error *= PLAIN_TIMES;
 	if (!(error > t->abs_part))
