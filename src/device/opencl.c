@@ -12,6 +12,7 @@
 #include "device/wire.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BATCH_BYTES 64000000          /* as on the cpu */
@@ -22,6 +23,7 @@ struct opencl_device {
 	struct kw_device base;            /* first: the same address */
 	struct kw_cl_info info;
 	struct kw_hardware host;          /* whose ceilings hold where the device is the CPU */
+	bool copies;                      /* $KWRIGHT_OPENCL_COPY: on a CPU too, so that this way can be tried without a GPU */
 };
 
 static struct opencl_device *mine(const struct kw_device *d)
@@ -45,11 +47,13 @@ static void describe(struct opencl_device *d)
 	h->limits.threads_per_block = (int)i->group_size;
 	h->limits.smem_per_block_bytes = i->local_bytes;
 	memcpy(h->limits.block, i->group, sizeof(h->limits.block));
+	d->copies = !i->cpu || getenv("KWRIGHT_OPENCL_COPY");
+	if (d->copies)
+		d->base.red_zone_bytes = RED_ZONE_BYTES;
 	if (i->cpu)
 		return;
 	h->l2_bytes = h->last_level_cache_bytes = i->cache_bytes;
 	h->clock_hz = (double)i->clock_mhz * 1e6;
-	d->base.red_zone_bytes = RED_ZONE_BYTES;
 	/* Nothing here can empty its caches: the batch that is copied in goes through them instead. */
 	if (4.0 * (double)i->cache_bytes > d->base.batch_bytes)
 		d->base.batch_bytes = 4.0 * (double)i->cache_bytes;
@@ -93,7 +97,7 @@ static enum kw_status opencl_player(struct kw_session *s, const struct kw_player
 {
 	const struct kw_cl_info *i = &mine(s->device)->info;
 	struct kw_play_kind kind = { .runner = WIRE_RUNNER_OPENCL, .platform = i->platform, .device = i->device,
-				     .copies = !i->cpu, .bare = !i->cpu };
+				     .copies = mine(s->device)->copies, .bare = !i->cpu };
 	struct kw_player_opts boxed = *o;
 
 	boxed.trusted = false;

@@ -152,7 +152,7 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 						  DEFAULT_MEMORY + 2 * (int64_t)(s->total_bytes / (size_t)s->slots),
 		.arena_base = s->arena_base, .arena_bytes = s->arena_bytes,
 		.buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots,
-		.runner = p->kind.runner, .platform = p->kind.platform, .device = p->kind.device, .copies = p->kind.copies,
+		.runner = p->kind.runner, .platform = p->kind.platform, .device = p->kind.device, .copies = p->kind.copies, .driver = p->kind.bare,
 	};
 	enum kw_status st;
 

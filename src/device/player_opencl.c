@@ -30,7 +30,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SCRATCH_BYTES = 64 << 20, FILES_MAX = 160, FILES_FIRST = 16, PATH_BYTES = 320, DEPTH_MAX = 8,
+enum { SCRATCH_BYTES = 64 << 20, ROOM_BYTES = 4 << 20, FILES_MAX = 160, FILES_FIRST = 16, PATH_BYTES = 320, DEPTH_MAX = 8,
        LANDLOCK_THREADS_ABI = 8 /* the first that can bind threads which are there already */ };
 
 struct kept {
@@ -77,7 +77,7 @@ static void choose_folder(struct player *p)
 	else
 		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw-opencl-%d", (int)getpid());
 	/* Landlock binds the calling thread and those that it makes later; mounts are not allowed after it. */
-	if (strcmp(ocl.cache, "/tmp/kw") != 0 && !p->start.copies && mkdir(ocl.cache, 0700) == 0) {
+	if (strcmp(ocl.cache, "/tmp/kw") != 0 && !p->start.driver && mkdir(ocl.cache, 0700) == 0) {
 		static const char *const read[] = { "/etc/OpenCL", "/sys", "/proc/self", NULL };
 
 		ocl.reads = kw_sandbox_no_new_privs() && kw_sandbox_landlock_reads(ocl.cache, read);
@@ -151,7 +151,7 @@ static void lock_down(struct player *p, struct wire_reply *r)
 {
 	bool changed = false;
 
-	if (p->start.copies) {
+	if (p->start.driver) {
 		lock_down_driver(r);
 		return;
 	}
@@ -262,7 +262,7 @@ static void empty_folder(const char *dir, int depth)
 /* From here on nothing is opened, written or made executable but what was kept. */
 static void seal(const struct player *p)
 {
-	if (p->start.copies || p->locked == false)
+	if (p->start.driver || !p->locked)
 		return;
 	empty_folder(ocl.cache, 0);
 	rmdir(ocl.cache);
@@ -450,55 +450,75 @@ static void run(struct player *p, const int32_t *order, uint32_t count)
 
 /* ---- devices with memory of their own ---- */
 
-static void stage(struct player *p, const int32_t *order, uint32_t count)
+/* Drivers pin what they copy from and want to write there, which the maps of inputs do not allow: through a room. */
+static int32_t write_through(const struct mapping *m, void *buffer, uint8_t *room)
 {
 	int32_t status = KW_CL_SUCCESS;
 
+	for (size_t at = 0; at < m->file_bytes && status == KW_CL_SUCCESS; at += ROOM_BYTES) {
+		size_t n = m->file_bytes - at < ROOM_BYTES ? m->file_bytes - at : ROOM_BYTES;
+
+		memcpy(room, m->file + at, n);
+		status = ocl.cl.EnqueueWriteBuffer(ocl.queue, buffer, 1, at, n, room, 0, NULL, NULL);
+	}
+	return status;
+}
+
+/* Nothing can be written to the judge's pages: the first byte that differs is reported as if the write had faulted. */
+static int32_t compare_through(const struct mapping *m, void *buffer, uint8_t *room)
+{
+	int32_t status = KW_CL_SUCCESS;
+
+	for (size_t at = 0; at < m->file_bytes && status == KW_CL_SUCCESS; at += ROOM_BYTES) {
+		size_t n = m->file_bytes - at < ROOM_BYTES ? m->file_bytes - at : ROOM_BYTES;
+
+		status = ocl.cl.EnqueueReadBuffer(ocl.queue, buffer, 1, at, n, room, 0, NULL, NULL);
+		if (status == KW_CL_SUCCESS && memcmp(room, m->file + at, n) != 0)
+			for (size_t i = 0; i < n; i++)
+				if (room[i] != m->file[at + i])
+					kw_player_wrote(m->file + at + i);
+	}
+	return status;
+}
+
+/* there: to the device, else back. */
+static int32_t move_buffer(const struct mapping *m, void *buffer, uint8_t *room, bool there)
+{
+	if (m->read_only)
+		return there ? write_through(m, buffer, room) : compare_through(m, buffer, room);
+	return there ? ocl.cl.EnqueueWriteBuffer(ocl.queue, buffer, 1, 0, m->file_bytes, m->file, 0, NULL, NULL) :
+		       ocl.cl.EnqueueReadBuffer(ocl.queue, buffer, 1, 0, m->file_bytes, m->file, 0, NULL, NULL);
+}
+
+static int32_t move_slots(const struct player *p, const int32_t *order, uint32_t count, bool there)
+{
+	uint8_t *room = kw_alloc(ROOM_BYTES);
+	int32_t status = KW_CL_SUCCESS;
+
+	if (!room)
+		kw_player_fault("no memory to copy buffers", ENOMEM);
 	for (uint32_t i = 0; i < count && status == KW_CL_SUCCESS; i++)
 		for (uint32_t b = 0; b < p->start.buffers && status == KW_CL_SUCCESS; b++) {
 			size_t at = place_of(p, order[i], b);
 
-			status = ocl.cl.EnqueueWriteBuffer(ocl.queue, ocl.whole[at], 0, 0, p->maps[at].file_bytes,
-							   p->maps[at].file, 0, NULL, NULL);
+			status = move_buffer(&p->maps[at], ocl.whole[at], room, there);
 		}
-	if (status == KW_CL_SUCCESS)
-		status = ocl.cl.Finish(ocl.queue);
+	kw_free(room);
+	return status;
+}
+
+static void stage(struct player *p, const int32_t *order, uint32_t count)
+{
+	int32_t status = move_slots(p, order, count, true);
+
 	if (status != KW_CL_SUCCESS)
 		refused("a buffer cannot be copied to the device", status, KW_S_OUT_OF_MEMORY);
 }
 
-/* Inputs cannot be written to the judge's pages: the first byte that differs is reported as if the write had faulted. */
-static void compare_input(const struct mapping *m, const uint8_t *now)
-{
-	for (size_t i = 0; i < m->file_bytes; i++)
-		if (now[i] != m->file[i])
-			kw_player_wrote(m->file + i);
-}
-
 static void fetch(struct player *p, const int32_t *order, uint32_t count)
 {
-	uint8_t *room = NULL;
-	size_t have = 0;
-	int32_t status = KW_CL_SUCCESS;
+	int32_t status = move_slots(p, order, count, false);
 
-	for (uint32_t i = 0; i < count && status == KW_CL_SUCCESS; i++)
-		for (uint32_t b = 0; b < p->start.buffers && status == KW_CL_SUCCESS; b++) {
-			size_t at = place_of(p, order[i], b);
-			const struct mapping *m = &p->maps[at];
-
-			if (m->read_only && m->file_bytes > have) {
-				kw_free(room);
-				have = m->file_bytes;
-				room = kw_alloc(have);
-				if (!room)
-					kw_player_fault("no memory to look at inputs", ENOMEM);
-			}
-			status = ocl.cl.EnqueueReadBuffer(ocl.queue, ocl.whole[at], 1, 0, m->file_bytes,
-							  m->read_only ? room : m->file, 0, NULL, NULL);
-			if (status == KW_CL_SUCCESS && m->read_only)
-				compare_input(m, room);
-		}
-	kw_free(room);
 	if (status != KW_CL_SUCCESS)
 		refused("the kernel stopped", status, KW_S_ILLEGAL_ACCESS);
 }

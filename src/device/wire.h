@@ -34,7 +34,8 @@ struct wire_start {
 	uint32_t buffers, slots;       /* buffers x slots maps follow, in WIRE_MAP messages */
 	uint32_t runner;               /* enum wire_runner */
 	uint32_t platform, device;     /* which of the runtime's, for runners that have some */
-	uint32_t copies;               /* the device has memory of its own */
+	uint32_t copies;               /* buffers are copied to and from the device */
+	uint32_t driver, pad;          /* a driver that needs device files at every launch */
 };
 struct wire_map_one {
 	uint64_t address, file_bytes, offset, bytes;
