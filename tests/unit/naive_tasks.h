@@ -207,7 +207,8 @@ __attribute__((unused)) static void release(void *p)
 }
 
 /* p: contiguous */
-__attribute__((unused)) static void fill(const struct kw_tensor_decl *d, const struct kw_intenv *env, const struct kw_shape *s, void *p)
+__attribute__((unused)) static void fill(const struct kw_tensor_decl *d, const struct kw_intenv *env,
+					 const struct kw_shape *s, void *p)
 {
 	int64_t n = kw_shape_count(s), lo_i = 0, hi_i = 0, last = s->rank ? s->dim[s->rank - 1] : 1;
 	double lo = d->range_lo, hi = d->range_hi, *v = kw_calloc((size_t)n + 1, sizeof(double));

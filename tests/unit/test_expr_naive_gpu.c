@@ -419,7 +419,7 @@ static void test_refusals(void)
 	ok(emit_into(&entries[0], 1 << 20, "opencl", KW_NAIVE_F64, &err) == KW_NO, "no OpenCL reference: %s", err.text);
 }
 
-/* Forty sums that all need a kernel of their own, and their joint: more lines than a plan may have. */
+/* Seventy scans that all need a kernel of their own: more lines than a plan may have. */
 static void test_too_many(void)
 {
 	const char *inputs[] = { "x:f32[a=3,b=5]" };
@@ -437,6 +437,33 @@ static void test_too_many(void)
 	   kw_expr_complete_task(&en.task, &err) == KW_OK && kw_expr_parse(&en.task, &en.a, &en.e, &err) == KW_OK,
 	   "a task of seventy scans");
 	ok(emit_into(&en, 4 << 20, "cuda", KW_NAIVE_BASELINE, &err) == KW_NO, "too many kernels: %s", err.text);
+	kw_free(line);
+	kw_arena_release(&en.a);
+	kw_task_release(&en.task);
+}
+
+/* Thirty inputs are thirty pointers, and in a reference sixty strides. */
+static void test_arguments(void)
+{
+	const char *inputs[30];
+	char specs[30][32];
+	struct entry en = { 0 };
+	struct kw_error err = { 0 };
+	struct kw_buf expr;
+	char *line;
+
+	kw_buf_init(&expr, 1 << 16);
+	for (int i = 0; i < 30; i++) {
+		snprintf(specs[i], sizeof(specs[i]), "x%d:f32[a=3,b=5]", i);
+		inputs[i] = specs[i];
+		kw_buf_printf(&expr, "%sx%d", i ? " + " : "", i);
+	}
+	line = kw_buf_take(&expr);
+	kw_arena_init(&en.a, 64u << 20);
+	ok(kw_task_parse_line(&en.task, line, inputs, 30, &err) == KW_OK && kw_expr_complete_task(&en.task, &err) == KW_OK &&
+	   kw_expr_parse(&en.task, &en.a, &en.e, &err) == KW_OK, "a task of thirty inputs");
+	ok(emit_into(&en, 4 << 20, "cuda", KW_NAIVE_BASELINE, &err) == KW_OK, "has a baseline");
+	ok(emit_into(&en, 4 << 20, "cuda", KW_NAIVE_F64, &err) == KW_NO, "too many arguments: %s", err.text);
 	kw_free(line);
 	kw_arena_release(&en.a);
 	kw_task_release(&en.task);
@@ -469,6 +496,7 @@ int main(void)
 		test_memory();
 		test_refusals();
 		test_too_many();
+		test_arguments();
 		test_kernels();
 	}
 	if (kw_proc_which("g++", gxx, sizeof(gxx))) {
