@@ -2,6 +2,7 @@
 #include "judge/internal.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -11,11 +12,11 @@
 static const struct form {
 	const char *device, *name, *backend, *candidate;
 	bool openmp;
-	bool may_fail; /* a driver's compiler may lack what it needs (f64) */
+	bool may_fail; /* a GPU: its driver may lack f64, memory, or the time that a watchdog gives */
 } forms[] = {
 	{ .device = "cpu", .name = "naive -O3", .backend = "c", .candidate = "naive" },
 	{ .device = "cpu", .name = "naive -O3 openmp", .backend = "c", .candidate = "naive_openmp", .openmp = true },
-	{ .device = "nvidia", .name = "naive CUDA", .backend = "cuda", .candidate = "naive" },
+	{ .device = "nvidia", .name = "naive CUDA", .backend = "cuda", .candidate = "naive", .may_fail = true },
 	{ .device = "opencl", .name = "naive OpenCL", .backend = "opencl", .candidate = "naive", .may_fail = true },
 };
 
@@ -111,6 +112,13 @@ enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err)
 	return st;
 }
 
+void kw_baseline_drop(struct stage *s, int i, const char *why)
+{
+	kw_log(KW_LOG_WARN, "no baseline '%s' for %s (%s): %s", s->w->baselines->item[i].name, s->w->t->name, s->c->label, why);
+	s->w->j->dev->ops->player_stop(s->base[i].player);
+	s->base[i].player = NULL;
+}
+
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 {
 	enum kw_status st = kw_baselines_start(s, err);
@@ -119,14 +127,14 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 		struct baseline_run *b = &s->base[i];
 		struct kw_play_result r = { .buffer = -1 };
 
-		if (b->player && b->build.cls != KW_V_OK) { /* it may fail: see kw_builds_make */
-			s->w->j->dev->ops->player_stop(b->player);
-			b->player = NULL;
-		}
+		if (b->player && b->build.cls != KW_V_OK) /* it may fail: see kw_builds_make */
+			kw_baseline_drop(s, i, "it does not compile");
 		if (!b->player)
 			continue;
 		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);
-		if (st == KW_OK && r.end != KW_PLAY_DONE)
+		if (st == KW_OK && r.end != KW_PLAY_DONE && s->w->baselines->item[i].may_fail)
+			kw_baseline_drop(s, i, r.detail);
+		else if (st == KW_OK && r.end != KW_PLAY_DONE)
 			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s cannot be loaded: %s",
 				     s->w->baselines->item[i].name, s->w->t->name, r.detail);
 		kw_trial_release(&r);

@@ -205,7 +205,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);
 struct baseline {
 	const char *name;
 	struct kw_candidate candidate;
-	bool naive_flags, usable, may_fail;   /* may_fail: judged without it when it does not compile */
+	bool naive_flags, usable, may_fail;   /* may_fail: judged without it then */
 };
 struct baseline_set {
 	struct kw_arena arena;
@@ -218,6 +218,8 @@ void kw_baselines_free(struct work *w);
 enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err);
 /* Starts the trusted players that are not there yet, without code. */
 enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err);
+/* One that may fail and did: the case goes on without it, with a warning. */
+void kw_baseline_drop(struct stage *s, int i, const char *why);
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err);
 void kw_baselines_close(struct stage *s);
 

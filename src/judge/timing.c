@@ -14,6 +14,8 @@
 #define WHOLE_CHECKS 5         /* timed calls whose outputs are compared whole; then a random eighth */
 #define START_NS 60000         /* that the first launch of a batch may cost beside an empty one: 35 us were seen */
 #define BASELINE_TIMEOUT_MS 120000
+#define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
+#define MOST_SLOTS 256
 #define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
 
 struct series {
@@ -25,8 +27,9 @@ struct turns {
 	struct stage *s;
 	struct series mine, base[2];
 	double pair_mine[2][MAX_SAMPLES];  /* my sample of the same turn, for the ratio */
-	int order[256];
+	int order[MOST_SLOTS];
 	int batch;                         /* slots a timed batch uses */
+	int base_batch[2];                 /* slots at most of a baseline's: a slow one's would take seconds */
 	int flushed;                       /* and how many of them are being flushed */
 	bool flip;                         /* which of two batches goes first */
 	int checked;
@@ -119,12 +122,19 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, s
 		kw_trial_late(s, &r);
 	} else {
 		t->base[base].spent_ns += r.wall_ns;
-		if (r.end != KW_PLAY_DONE)
+		if (r.end != KW_PLAY_DONE && s->w->baselines->item[base].may_fail)
+			kw_baseline_drop(s, base, r.detail);
+		else if (r.end != KW_PLAY_DONE)
 			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",
 				     s->w->baselines->item[base].name, s->w->t->name, s->c->label, (int)r.end, r.signal);
 	}
 	kw_trial_release(&r);
 	return st;
+}
+
+static bool plays(const struct turns *t, int base)
+{
+	return base < 0 ? !t->s->w->failed : t->s->base[base].player != NULL;
 }
 
 /* A batch, less what an empty one costs. Where a batch with anything in it costs more than an empty one (a graph of launches),
@@ -133,7 +143,7 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, s
 static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_error *err)
 {
 	struct stage *s = t->s;
-	int n = t->batch, half = n / 2;
+	int n = base < 0 || t->batch < t->base_batch[base] ? t->batch : t->base_batch[base], half = n / 2;
 	int64_t whole = 0, part = 0;
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
@@ -141,9 +151,9 @@ static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_e
 	t->flip = !t->flip;
 	if (part_first)
 		st = play(t, base, half, &part, err);
-	if (st == KW_OK && !s->w->failed)
+	if (st == KW_OK && plays(t, base))
 		st = play(t, base, n, &whole, err);
-	if (slope && !part_first && st == KW_OK && !s->w->failed)
+	if (slope && !part_first && st == KW_OK && plays(t, base))
 		st = play(t, base, half, &part, err);
 	*ns = (double)(whole - s->fixed_ns) / n;
 	if (slope)
@@ -190,7 +200,7 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 				continue;
 			st = measure(t, b, &base_ns, err);
 			got[b] = base_ns;
-			did[b] = 1;
+			did[b] = plays(t, b);
 		}
 	}
 	if (st != KW_OK || t->s->w->failed)
@@ -311,7 +321,7 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 {
 	enum kw_status st;
 
-	t->batch = 1;
+	t->batch = t->base_batch[0] = t->base_batch[1] = 1;
 	if ((st = prepare(t, err)) == KW_OK)
 		st = my_turn(t, ns, err);
 	for (int b = 0; b < 2 && st == KW_OK && !t->s->w->failed; b++) {
@@ -320,7 +330,10 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 		if (!t->s->base[b].player)
 			continue;
 		st = measure(t, b, &base_ns, err);
-		if (st == KW_OK && base_ns >= 1e9) { /* long enough that the first call counts */
+		if (st != KW_OK || !plays(t, b))
+			continue;
+		t->base_batch[b] = (int)fmin(MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns));
+		if (base_ns >= 1e9) { /* long enough that the first call counts */
 			t->pair_mine[b][0] = *ns;
 			t->base[b].ns[t->base[b].n++] = base_ns;
 		}
