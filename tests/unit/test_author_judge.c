@@ -110,7 +110,7 @@ static void judge_task(struct kw_judge *j, const char *backend, const char *name
 /* OpenCL: one of each kind, where there is a runtime. */
 static const char *const opencl[] = { "softmax", "layernorm_bf16", "residual_rmsnorm", "cross_entropy", "argmax_last",
 				      "sum_last_f64", "max_first", "mean_middle", "bias_gelu",
-				      "gelu_bf16", "swiglu", "transpose" };
+				      "gelu_bf16", "swiglu", "transpose", "batchnorm_train", "groupnorm" };
 
 int main(void)
 {

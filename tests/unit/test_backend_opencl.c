@@ -280,6 +280,36 @@ static void test_timeout(void)
 	kw_build_result_release(&r);
 }
 
+/* ---- patterns, as they stand ---- */
+
+static void test_patterns(const struct kw_cl_info *d)
+{
+	struct kw_arena a;
+	char **paths, *header, *source;
+	size_t n = 0, len;
+
+	kw_arena_init(&a, 16 << 20);
+	is_int(kw_data_list("knowledge/patterns/opencl/", ".cl", &a, &paths, &n, &err), KW_OK, "patterns");
+	ok(n >= 4, "%zu of them", n);
+	is_int(kw_data_read("src/backend/builtin/kw_opencl.h", &a, &header, &len, &err), KW_OK, "kw.h");
+	for (size_t i = 0; i < n; i++) {
+		struct kw_cl_answer answer = { .head = NULL };
+		json_t *q;
+
+		if (!is_int(kw_data_read(paths[i], &a, &source, &len, &err), KW_OK, "%s", paths[i]))
+			continue;
+		q = json_pack("{s:i,s:i,s:s,s:s,s:s}", "platform", (int)d->platform, "device", (int)d->device, "options", "",
+			      "header", header, "source", source);
+		is_int(kw_cl_ask(q, temp_dir(), 60000, NULL, NULL, &answer, &err), KW_OK, "asks");
+		is_int(kw_json_get_i64(answer.head, "status", -1), 0, "%s compiles", paths[i]);
+		if (answer.len && kw_json_get_i64(answer.head, "log", 0) > 1)
+			diag("%.*s", (int)kw_json_get_i64(answer.head, "log", 0), answer.bytes);
+		kw_cl_answer_release(&answer);
+		json_decref(q);
+	}
+	kw_arena_release(&a);
+}
+
 /* ---- machines without, in processes that have not asked yet ---- */
 
 static void asked_with(const char *name, const char *value, enum kw_status status, const char *part)
@@ -342,5 +372,6 @@ int main(void)
 	test_builds();
 	test_messages();
 	test_timeout();
+	test_patterns(&d);
 	return done();
 }
