@@ -72,16 +72,19 @@ static void environment(struct player *p)
 /* Without namespaces the runtime's files are in the common /tmp, for a moment; the judge removes them. */
 static void choose_folder(struct player *p)
 {
+	static const char *const read[] = { "/etc/OpenCL", "/sys", "/proc/self", NULL };
+
 	if (p->start.mount_ns && kw_sandbox_scratch(SCRATCH_BYTES))
 		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw");
 	else
 		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw-opencl-%d", (int)getpid());
+	if (strcmp(ocl.cache, "/tmp/kw") == 0)
+		return;
+	if (mkdir(ocl.cache, 0700) < 0) /* somebody else's would hold somebody else's code */
+		kw_player_fault("a folder for the OpenCL runtime cannot be made in /tmp", errno);
 	/* Landlock binds the calling thread and those that it makes later; mounts are not allowed after it. */
-	if (strcmp(ocl.cache, "/tmp/kw") != 0 && !p->start.driver && mkdir(ocl.cache, 0700) == 0) {
-		static const char *const read[] = { "/etc/OpenCL", "/sys", "/proc/self", NULL };
-
+	if (!p->start.driver)
 		ocl.reads = kw_sandbox_no_new_privs() && kw_sandbox_landlock_reads(ocl.cache, read);
-	}
 }
 
 static void make_buffer(struct player *p, size_t i)
