@@ -159,6 +159,7 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 	if ((st = kw_child_start(&p->child, !o->trusted && !p->kind.bare, threads, err)) != KW_OK)
 		return st;
 	start.mount_ns = p->child.process.layers != 0;
+	start.pid = (int32_t)p->child.process.pid;
 	st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
 		st = send_maps(p, err);

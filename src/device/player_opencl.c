@@ -77,7 +77,7 @@ static void choose_folder(struct player *p)
 	if (p->start.mount_ns && kw_sandbox_scratch(SCRATCH_BYTES))
 		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw");
 	else
-		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw-opencl-%d", (int)getpid());
+		snprintf(ocl.cache, sizeof(ocl.cache), "/tmp/kw-opencl-%d", p->start.pid);
 	if (strcmp(ocl.cache, "/tmp/kw") == 0)
 		return;
 	if (mkdir(ocl.cache, 0700) < 0) /* somebody else's would hold somebody else's code */

@@ -35,7 +35,8 @@ struct wire_start {
 	uint32_t runner;               /* enum wire_runner */
 	uint32_t platform, device;     /* which of the runtime's, for runners that have some */
 	uint32_t copies;               /* buffers are copied to and from the device */
-	uint32_t driver, pad;          /* a driver that needs device files at every launch */
+	uint32_t driver;               /* a driver that needs device files at every launch */
+	int32_t pid;                   /* of the player, as the judge sees it */
 };
 struct wire_map_one {
 	uint64_t address, file_bytes, offset, bytes;
