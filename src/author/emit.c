@@ -189,6 +189,7 @@ enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
 	e->split =
 		kw_fill_has(p->text, p->len, "combine") || kw_fill_has(p->text, p->len, "earlier");
 	e->keeps = kw_fill_has(p->text, p->len, "keep");
+	e->late = kw_fill_has(p->text, p->len, "carried");
 	e->rough = narrow_outputs(g->task);
 	e->uses_cores = kw_au_word_in(text, "num_threads");
 	e->wants_segs = kw_au_word_in(text, "segs");
@@ -626,6 +627,21 @@ const char *kw_au_for_each(struct kw_au_emit *e, const char *count, const char *
 	return kw_au_printf(e, "%sfor (int i = 0; i < %s; i++)%s\n", e->lang->unroll, count, brace);
 }
 
+void kw_au_note_value(struct kw_au_emit *e, const char *type, const char *name)
+{
+	if (e->value_count == KW_AU_MAX_VALUES) {
+		e->failed = true;
+		return;
+	}
+	e->value[e->value_count].type = type;
+	e->value[e->value_count++].name = name;
+}
+
+bool kw_au_cached_twice(const struct kw_au_emit *e, int k)
+{
+	return e->late && e->cached_pass[k] < e->g->stage_count - 1;
+}
+
 /* Variables of the levels outside the inner loop: every `named` value of that level and stage. */
 const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 {
@@ -653,6 +669,8 @@ const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage)
 		else
 			s = kw_au_printf(e, "%sconst %s %s = %s;\n%s", s, kw_au_ctype(n->dtype),
 					 name, text, kw_au_divisor(e, n, name));
+		if (level == KW_AU_ROW && stage > 0)
+			kw_au_note_value(e, kw_au_ctype(n->dtype), name);
 		e->var[n->id] = name;
 	}
 	return s;

@@ -21,6 +21,7 @@ enum kw_au_level { KW_AU_ROW, KW_AU_VECTOR, KW_AU_SEGMENT, KW_AU_ELEMENT, KW_AU_
 
 #define KW_AU_MAX_REDS	 16
 #define KW_AU_MAX_CACHED 2
+#define KW_AU_MAX_VALUES 32
 /* One reduction as the kernel does it; an argmax is two of them. */
 struct kw_au_red {
 	const struct kw_node *node;
@@ -50,6 +51,7 @@ struct kw_au_emit {
 					 moved as a vector */
 	bool flat; /* every value is an ELEMENT; index[] says where the loops stand */
 	const char *index[KW_AU_ATOMS];
+	bool late;  /* C, slot `carried`: a row is written while the next one is reduced */
 	bool split; /* partial results a block (C: `combine`; GPU: `earlier`) */
 	uint32_t col_mask, seg_mask;
 	const char **var;   /* by node id: the variable that holds it; NULL: none (yet) */
@@ -62,14 +64,21 @@ struct kw_au_emit {
 	const struct kw_node *cached[KW_AU_MAX_CACHED];
 	const char *cached_name[KW_AU_MAX_CACHED];
 	int cached_pass[KW_AU_MAX_CACHED], cached_count;
+	/* What is known of a row once its passes are over; late: what may have to be carried along.
+	 */
+	struct {
+		const char *type, *name;
+	} value[KW_AU_MAX_VALUES];
+	int value_count;
 	const char **param_name; /* the kernel's names of the task's params */
 	bool *param_used;
 	const struct kw_node *dim[16]; /* DIM nodes that became arguments dim0, dim1, … */
 	int dim_count;
 	const char *names[256]; /* taken */
 	int name_count;
-	const char **total_name;     /* by node id: of reductions over all rows */
-	/* Words of the plan: sizes (NULL: rows, segs, cols), and defines that the author writes; end with NULL. */
+	const char **total_name; /* by node id: of reductions over all rows */
+	/* Words of the plan: sizes (NULL: rows, segs, cols), and defines that the author writes;
+	 * end with NULL. */
 	const char *(*sizes)[2], *(*defines)[2];
 	bool uses_cores, wants_segs; /* the pattern's signature has them */
 	/* The lists that were filled, whose heads and row values come last; NULL: there is none. */

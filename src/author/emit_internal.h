@@ -34,7 +34,8 @@ const char *kw_au_lanes(struct kw_au_emit *e, int pass);
 const char *kw_au_accumulate(struct kw_au_emit *e, const struct kw_au_red *r);
 const char *kw_au_fold(struct kw_au_emit *e, int pass);
 const char *kw_au_combine(struct kw_au_emit *e, int pass);
-/* What a group of threads has of `value`, joined as the language says (`how`); on a CPU a thread is alone. */
+/* What a group of threads has of `value`, joined as the language says (`how`); on a CPU a thread is
+ * alone. */
 const char *kw_au_join(struct kw_au_emit *e, const struct kw_au_red *r, const char *how,
 		       const char *value);
 /* ", "-separated lists of a kernel line and of a C signature. */
@@ -48,17 +49,23 @@ void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size
 void kw_au_arg_scalars(struct kw_au_emit *e, struct kw_au_args *a);
 const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines,
 				const char *name, enum kw_dtype d, const char *shape);
-/* The pattern's own plan lines (its slot `plan`), in the task's sizes and without its workspaces; fills the
- * kernels' heads in. */
+/* The pattern's own plan lines (its slot `plan`), in the task's sizes and without its workspaces;
+ * fills the kernels' heads in. */
 const char *kw_au_plan(struct kw_au_emit *e, const char *kernel, const struct kw_au_args *a,
 		       struct kw_fill *f);
-/* `define NAME = …`: how many elements of the tensors marked can be moved at once, where rows have `cols` of them. */
+/* `define NAME = …`: how many elements of the tensors marked can be moved at once, where rows have
+ * `cols` of them. */
 const char *kw_au_vector_lines(struct kw_au_emit *e, const char *name, const char *cols,
 			       const bool *tensors);
 const char *kw_au_section(struct kw_au_emit *e, int pass);
 void kw_au_forget(struct kw_au_emit *e, int pass);
 void kw_au_forget_segment_names(struct kw_au_emit *e);
 const char *kw_au_outer(struct kw_au_emit *e, enum kw_au_level level, int stage);
+/* Notes a variable that a pass gave to its row. */
+void kw_au_note_value(struct kw_au_emit *e, const char *type, const char *name);
+/* late: whether the k-th cached value needs a buffer of its own for the row that is written,
+ * because a pass before the last one of the next row fills it again too early. */
+bool kw_au_cached_twice(const struct kw_au_emit *e, int k);
 bool kw_au_word_in(struct kw_str text, const char *word);
 void kw_au_close_named(struct kw_au_emit *e);
 

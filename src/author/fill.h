@@ -20,7 +20,7 @@
 #include "base/str.h"
 
 #define KW_FILL_SLOTS 16
-#define KW_FILL_LISTS 4
+#define KW_FILL_LISTS 8
 
 struct kw_fill {
 	struct {

@@ -92,6 +92,8 @@ const char *kw_au_divisor(struct kw_au_emit *e, const struct kw_node *n, const c
 		return "";
 	by = kw_au_name(e, kw_au_printf(e, "by_%s", name));
 	e->by[n->id] = by;
+	if (e->g->nodes[n->id].stage > 0)
+		kw_au_note_value(e, "kw_divisor", by);
 	return kw_au_printf(e, "const kw_divisor %s = kw_divisor_of(%s);\n", by, name);
 }
 

@@ -56,10 +56,11 @@ static const char *add_workspaces(struct kw_au_emit *e, struct kw_au_args *a, co
 			  ? kw_au_printf(e, "max(%s, 1), CHUNKS, max(%s, 1)", rows, cols)
 			  : kw_au_printf(e, "max(%s, 1), CHUNKS", rows);
 	for (int k = 0; k < e->cached_count && !e->lang->device; k++)
-		lines = kw_au_arg_workspace(
-			e, a, lines, kw_au_printf(e, "%ss", e->cached_name[k]),
-			held_as(e->cached[k]),
-			kw_au_printf(e, "cores, max(cdiv(%s, 16), 1) * 16", cols));
+		lines = kw_au_arg_workspace(e, a, lines, kw_au_printf(e, "%ss", e->cached_name[k]),
+					    held_as(e->cached[k]),
+					    kw_au_printf(e, "cores%s, max(cdiv(%s, 16), 1) * 16",
+							 kw_au_cached_twice(e, k) ? " * 2" : "",
+							 cols));
 	for (int i = 0; i < e->red_count && e->split; i++)
 		lines = kw_au_arg_workspace(e, a, lines,
 					    kw_au_printf(e, "%s_partial", e->red[i].name),
@@ -244,7 +245,7 @@ static const char *kernel_line(struct kw_au_emit *e, const char *name, const str
 
 static const char *signature(struct kw_au_emit *e, const char *name, const char *args)
 {
-	bool omp = e->cached_count && !e->lang->device;
+	bool omp = (e->cached_count || e->late) && !e->lang->device;
 
 	return kw_au_wrap(e, kw_au_printf(e, "%s%s%s(%s)", omp ? "#include <omp.h>\n\n" : "",
 					  e->lang->kernel, name, args));

@@ -106,10 +106,27 @@ static const char *thread_text(struct kw_au_emit *e)
 
 	for (int k = 0; k < e->cached_count; k++)
 		s = kw_au_printf(e,
-				 "%s%s *restrict %s = %ss + omp_get_thread_num() * KW_CDIV(cols, "
-				 "16) * 16;\n",
+				 "%s%s *restrict %s%s = %ss + %somp_get_thread_num() * "
+				 "KW_CDIV(cols, 16) * 16;\n",
 				 s, kw_au_ctype(e->cached[k]->dtype), e->cached_name[k],
-				 e->cached_name[k]);
+				 kw_au_cached_twice(e, k) ? "_both" : "", e->cached_name[k],
+				 kw_au_cached_twice(e, k) ? "2 * " : "");
+	return s;
+}
+
+/* Rows take turns in the two buffers. */
+static const char *turns_text(struct kw_au_emit *e)
+{
+	const char *s = "";
+
+	for (int k = 0; k < e->cached_count; k++)
+		if (kw_au_cached_twice(e, k))
+			s = kw_au_printf(
+				e,
+				"%s%s *restrict %s = %s_both + row %% 2 * KW_CDIV(cols, 16) "
+				"* 16;\n",
+				s, kw_au_ctype(e->cached[k]->dtype), e->cached_name[k],
+				e->cached_name[k]);
 	return s;
 }
 
@@ -217,7 +234,7 @@ static const char *row_text(struct kw_au_emit *e)
 			s = kw_au_printf(e, "%s%s", s,
 					 pointer(e, t, "row", t->c_name, kw_au_row_offset(e, t)));
 	}
-	s = kw_au_printf(e, "%s%s", s, values);
+	s = kw_au_printf(e, "%s%s%s", s, turns_text(e), values);
 	return s;
 }
 
@@ -246,13 +263,15 @@ static const char *segment_text(struct kw_au_emit *e, const char *body)
 			    s);
 }
 
-/* The pass with the most arithmetic fetches the next row meanwhile; past the last row a prefetch
- * does nothing. */
+/* The pass with the most arithmetic (late: the one that writes as well) fetches the next row
+ * meanwhile; past the last row a prefetch does nothing. */
 static const char *prefetch_text(struct kw_au_emit *e, int pass)
 {
 	const struct kw_au_graph *g = e->g;
 	const char *s = "";
-	int best = e->cached_count ? e->cached_pass[0] : g->stage_count;
+	int best = e->late	     ? g->stage_count - 1
+		   : e->cached_count ? e->cached_pass[0]
+				     : g->stage_count;
 
 	if (e->lang->device || g->form != KW_AU_ROWS || g->row_count != 1 || pass != best)
 		return "";
@@ -579,12 +598,40 @@ static void set_row(struct kw_au_emit *e, struct kw_fill *f, const char *row)
 		kw_fill_set(e->finish, "row", used_lines(e, row, e->finish));
 }
 
+/* Late: the pass that writes knows of its row what the step before left it. */
+static void set_late(struct kw_au_emit *e, struct kw_fill *f, const char *row)
+{
+	const char *carried = "", *carry = "", *before = "", *text = "";
+	struct kw_fill *last = &e->stages[e->g->stage_count - 1];
+
+	for (int k = 0; e->write && k < e->write->slot_count; k++)
+		text = kw_au_printf(e, "%s%s", text, e->write->slot[k].text);
+	for (int k = 0; k < e->value_count; k++) {
+		const char *type = e->value[k].type, *name = e->value[k].name;
+
+		if (!kw_au_word_in(kw_str_from(text), name))
+			continue;
+		carried = kw_au_printf(e, "%s%s %s_before = { 0 };\n", carried, type, name);
+		carry = kw_au_printf(e, "%s%s_before = %s;\n", carry, name, name);
+		before = kw_au_printf(e, "%sconst %s %s = %s_before;\n", before, type, name, name);
+	}
+	kw_fill_set(f, "carried", carried);
+	kw_fill_set(last, "carry", carry);
+	if (e->write) {
+		kw_fill_set(e->write, "row", row);
+		kw_fill_set(e->write, "before", before);
+	}
+	kw_fill_list(last, "write", e->write, e->write != NULL);
+}
+
 static void set_finish(struct kw_au_emit *e, struct kw_fill *f, const char *finish,
 		       const char *total)
 {
 	if (!e->lang->device) {
 		kw_fill_set(f, "finish", finish);
 		kw_fill_set(f, "total", total);
+		if (e->finish)
+			kw_fill_set(e->finish, "body", finish);
 		return;
 	}
 	if (e->total)
@@ -597,7 +644,10 @@ static void set_finish(struct kw_au_emit *e, struct kw_fill *f, const char *fini
 
 static void set_lists(struct kw_au_emit *e, struct kw_fill *f)
 {
-	kw_fill_list(f, "stage", e->stages, (size_t)e->g->stage_count);
+	int last = e->late ? 1 : 0, stages = e->g->stage_count - last;
+
+	kw_fill_list(f, "stage", e->stages, (size_t)stages);
+	kw_fill_list(f, "last", e->stages + stages, (size_t)last);
 	if (e->g->form == KW_AU_POINTWISE)
 		for (int k = 0; e->write && k < e->write->slot_count; k++)
 			kw_fill_set(f, e->write->slot[k].name, e->write->slot[k].text);
@@ -652,6 +702,8 @@ enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f)
 	}
 	set_finish(e, f, finish, total);
 	set_row(e, f, row);
+	if (e->late)
+		set_late(e, f, row);
 	set_lists(e, f);
 	if (e->failed || e->why) {
 		e->why = e->why ? e->why : "its text grew too long";

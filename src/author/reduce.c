@@ -231,6 +231,8 @@ static const char *result(struct kw_au_emit *e, struct kw_au_red *r, const char 
 	}
 	if (r->kind == KW_AU_INDEX || !kw_au_is_argreduce(r->node)) {
 		e->var[r->node->id] = name;
+		kw_au_note_value(e, kw_au_ctype(kw_au_is_mean(r->node) ? r->node->dtype : r->dtype),
+				 name);
 		s = kw_au_printf(e, "%s%s", s, kw_au_divisor(e, r->node, name));
 	}
 	return s;

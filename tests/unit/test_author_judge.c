@@ -107,6 +107,49 @@ static void judge_task(struct kw_judge *j, const char *backend, const char *name
 	kw_arena_release(&a);
 }
 
+/* What row_reduce carries from one row to the next: fewer rows than threads, none of a strip whole,
+ * values kept by a pass that is not the last, several numbers a row, nothing to write, strides. */
+static const struct {
+	const char *expr, *inputs[2];
+} lines[] = {
+	{ "softmax(x, axis=-1)", { "x:f32[a=1,b=1]" } },
+	{ "softmax(x, axis=-1)", { "x:f32[a=1,b=63]" } },
+	{ "softmax(x, axis=-1)", { "x:f32[a=3,b=64]" } },
+	{ "softmax(x, axis=-1)", { "x:f32[a=2,b=3,c=1029]" } },
+	{ "layernorm(tanh(x), axis=-1)", { "x:f32[a=7,b=200]" } },
+	{ "exp(x) / sum(exp(x) * max(exp(x), axis=-1, keepdims=True), axis=-1, keepdims=True)",
+	  { "x:f32[a=6,b=130]" } },
+	{ "(x - min(x, axis=-1, keepdims=True)) / (max(x, axis=-1, keepdims=True) - s)",
+	  { "x:f32[a=9,b=70]", "s:f32[a=9,1]" } },
+	{ "sum(x * x, axis=-1)", { "x:f32[a=5,b=129]" } },
+};
+
+static void judge_line(struct kw_judge *j, const char *expr, const char *const *inputs)
+{
+	struct kw_task t;
+	struct kw_expr *e;
+	struct kw_arena a;
+	struct kw_proposal *p;
+	struct kw_error err = { 0 };
+	const char **why;
+	size_t n = 0, reasons;
+
+	kw_arena_init(&a, 64u << 20);
+	if (kw_task_parse_line(&t, expr, inputs, inputs[1] ? 2 : 1, &err) != KW_OK ||
+	    kw_expr_complete_task(&t, &err) != KW_OK || kw_expr_parse(&t, &a, &e, &err) != KW_OK ||
+	    kw_author_propose(&t, e, "c", &a, &p, &n, &why, &reasons, &err) != KW_OK) {
+		ok(false, "%s: %s", expr, err.text);
+		return;
+	}
+	t.perf_count = 0; /* nothing is timed */
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(p[i].pattern, "row_reduce") == 0)
+			judge_one(j, &t, e, &p[i]);
+	ok(n > 0, "%s %s has proposals", expr, inputs[0]);
+	kw_task_release(&t);
+	kw_arena_release(&a);
+}
+
 /* OpenCL: one of each kind, where there is a runtime. */
 static const char *const opencl[] = { "softmax", "layernorm_bf16", "residual_rmsnorm", "cross_entropy", "argmax_last",
 				      "sum_last_f64", "max_first", "mean_middle", "bias_gelu",
@@ -124,6 +167,8 @@ int main(void)
 	}
 	for (size_t i = 0; i < sizeof(judged) / sizeof(*judged); i++)
 		judge_task(j, "c", judged[i].task, judged[i].cases);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		judge_line(j, lines[i].expr, lines[i].inputs);
 	kw_judge_free(j);
 	if (kw_judge_new("opencl", &j, &err) != KW_OK) {
 		skip(1, "no OpenCL here");

@@ -233,6 +233,12 @@ static void forms(void)
 		{ "where(x / s < 1.0, x, z)", " / ", "kw_overf(" },
 		{ "f64(x) / f64(s)", " / ", "kw_overf(" },
 		{ "x / max(abs(x), axis=-1, keepdims=True)", "kw_overf(", " / row_max" },
+		/* The row before needs its quotient, and not the maximum. */
+		{ "softmax(x, axis=-1)", "by_row_sum_before = by_row_sum;", "row_max_before" },
+		{ "softmax(x, axis=-1)", "exp_row[col + i]", "exp_row_both" },
+		{ "layernorm(tanh(x), axis=-1)", "= tanh_row_both + row % 2 *", "tanh_row_before" },
+		{ "layernorm(tanh(x), axis=-1)", "row_mean_before = row_mean;", "row_sum_before" },
+		{ "sum(x, axis=-1)", "row_sum_lanes[i] +=", "_before" },
 	};
 	const char *inputs[] = { "x:f32[a=3,b=70]", "z:f32[a=3,b=70]", "s:f32[a=3,1]" };
 
@@ -264,8 +270,8 @@ static void no_backend(void)
 	struct setting s;
 
 	if (propose(&s, "softmax"))
-		ok(kw_author_propose(&s.task, s.expr, "fortran", &s.arena, &s.p, &s.count, &s.reasons,
-				     &s.reason_count, &s.err) == KW_OK &&
+		ok(kw_author_propose(&s.task, s.expr, "fortran", &s.arena, &s.p, &s.count,
+				     &s.reasons, &s.reason_count, &s.err) == KW_OK &&
 			   !s.count && s.reason_count == 1,
 		   "no patterns for a backend: a reason");
 	end(&s);
