@@ -10,6 +10,8 @@ struct product {
 	bool b_is_nk;			 /* linear: the right operand is (n, k) */
 	struct kw_au_emit *a, *b, *y;	 /* left, right, result */
 	const char *batches, *m, *n, *k; /* sizes */
+	enum kw_dtype
+		plain; /* both operands are tensors of this narrow type, as they are; else 0 */
 	const char *why;
 };
 
@@ -156,7 +158,7 @@ static const char *body(struct product *p)
 	struct kw_au_emit *e = p->y;
 	const char *s;
 
-	e->var[p->node->id] = "sum_row[c]";
+	e->var[p->node->id] = e->lang->device ? "sum" : "sum_row[c]";
 	for (size_t i = 0; i < p->expr->output_count; i++)
 		kw_au_cone(e, p->expr->outputs[i], KW_AU_ELEMENT);
 	s = kw_au_section(e, 0);
@@ -179,11 +181,11 @@ static enum kw_dtype sum_dtype(const struct kw_node *n)
 	return n->dtype == KW_I64 ? KW_I64 : KW_I32;
 }
 
-/* Tensors, params and sizes of all three spaces, named alike in each. */
-static void interface(struct product *p, const char *kernel, struct kw_fill *f)
+/* Tensors, params and sizes of all three spaces, named alike in each. Gives the workspaces' plan
+ * lines. */
+static const char *arguments(struct product *p, struct kw_au_args *args)
 {
 	struct kw_au_emit *e = p->y;
-	struct kw_au_args args = { "", "" };
 	enum kw_dtype d = sum_dtype(p->node);
 	const char *lines = "";
 
@@ -194,25 +196,74 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 			t->used = t->used || p->a->g->tensors[i].used || p->b->g->tensors[i].used;
 		if (i < e->g->task->input_count)
 			t->strides |= p->a->g->tensors[i].strides | p->b->g->tensors[i].strides;
-		kw_au_arg_tensor(e, &args, t);
+		kw_au_arg_tensor(e, args, t);
 	}
 	for (size_t i = 0; i < e->g->task->param_count; i++)
 		e->param_used[i] = e->param_used[i] || p->a->param_used[i] || p->b->param_used[i];
-	lines = kw_au_arg_workspace(e, &args, lines, "packed_a", d, "cores, MC * KC");
-	lines = kw_au_arg_workspace(e, &args, lines, "packed_b", d, "cores, KC * NC");
-	lines = kw_au_arg_workspace(e, &args, lines, "tiles", d, "cores, MC * NC");
-	kw_au_arg_scalars(e, &args);
-	kw_au_arg_size(e, &args, p->batches, "batches");
-	kw_au_arg_size(e, &args, p->m, "m");
-	kw_au_arg_size(e, &args, p->n, "n");
-	kw_au_arg_size(e, &args, p->k, "k");
+	if (!e->lang->device) {
+		lines = kw_au_arg_workspace(e, args, lines, "packed_a", d, "cores, MC * KC");
+		lines = kw_au_arg_workspace(e, args, lines, "packed_b", d, "cores, KC * NC");
+		lines = kw_au_arg_workspace(e, args, lines, "tiles", d, "cores, MC * NC");
+	}
+	kw_au_arg_scalars(e, args);
+	kw_au_arg_size(e, args, p->batches, "batches");
+	kw_au_arg_size(e, args, p->m, "m");
+	kw_au_arg_size(e, args, p->n, "n");
+	kw_au_arg_size(e, args, p->k, "k");
 	for (size_t i = 0; i < e->g->task->input_count; i++)
-		kw_au_arg_strides(e, &args, &e->g->tensors[i]);
-	kw_au_arg(e, &args, "cores:i32", "int32_t cores");
-	kw_fill_set(f, "plan",
-		    kw_au_printf(e, "//@ kernel %s args=(%s)\n%s", kernel, args.plan, lines));
-	kw_fill_set(f, "signature", kw_au_wrap(e, kw_au_printf(e, "%s%s(%s)", e->lang->kernel, kernel, args.c)));
-	kw_fill_set(f, "types", kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(d)));
+		kw_au_arg_strides(e, args, &e->g->tensors[i]);
+	if (!e->lang->device)
+		kw_au_arg(e, args, "cores:i32", "int32_t cores");
+	return lines;
+}
+
+/* How many elements of an operand can be moved at once along its rows. */
+static const char *operand_vector(struct product *p, const char *name, struct kw_au_emit *space,
+				  const char *row)
+{
+	bool *marked = kw_arena_calloc(p->y->g->arena, p->y->g->tensor_count + 1, sizeof(*marked));
+	const char *s;
+
+	if (!marked) {
+		p->y->failed = true;
+		return "";
+	}
+	for (size_t i = 0; i < space->g->task->input_count; i++)
+		marked[i] = space->g->tensors[i].used;
+	s = kw_au_vector_lines(p->y, name, row, marked);
+	return s;
+}
+
+static void interface(struct product *p, const char *kernel, struct kw_fill *f)
+{
+	struct kw_au_emit *e = p->y;
+	struct kw_au_args args = { "", "" };
+	const char *lines = arguments(p, &args);
+	bool a_along_k = last_contiguous(p->a->g),
+	     b_along_k = last_contiguous(p->b->g) == p->b_is_nk;
+	const char *sizes[][2] = { { "batches", p->batches },
+				   { "m", p->m },
+				   { "n", p->n },
+				   { "k", p->k },
+				   { NULL, NULL } };
+	const char *defines[][2] = { { "A_ALONG_K", NULL },
+				     { "B_ALONG_K", NULL },
+				     { "A_VEC", NULL },
+				     { "B_VEC", NULL },
+				     { NULL, NULL } };
+
+	e->sizes = sizes;
+	defines[0][1] = kw_au_printf(e, "//@ define A_ALONG_K = %d\n", a_along_k);
+	defines[1][1] = kw_au_printf(e, "//@ define B_ALONG_K = %d\n", b_along_k);
+	defines[2][1] = operand_vector(p, "A_VEC", p->a, a_along_k ? p->k : p->m);
+	defines[3][1] = operand_vector(p, "B_VEC", p->b, b_along_k ? p->k : p->n);
+	e->defines = defines;
+	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", kw_au_plan(e, kernel, &args, f), lines));
+	e->sizes = e->defines = NULL;
+	kw_fill_set(
+		f, "types",
+		p->plain ? kw_au_printf(e, "typedef %s element;\n", kw_au_storage(p->plain))
+			 : kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(sum_dtype(p->node))));
 }
 
 static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern,
@@ -231,13 +282,64 @@ static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern
 		st = check_sizes(p);
 	if (st != KW_OK)
 		return st;
-	name_space(p->a, "m", "(i0 + panel + r)", "k", "(k0 + p)");
-	if (p->b_is_nk)
-		name_space(p->b, "n", "(j0 + panel + c)", "k", "(k0 + p)");
-	else
-		name_space(p->b, "k", "(k0 + p)", "n", "(j0 + panel + c)");
+	if (p->y->lang->device) {
+		name_space(p->a, "m", "i", "k", "p");
+		name_space(p->b, p->b_is_nk ? "n" : "k", p->b_is_nk ? "j" : "p",
+			   p->b_is_nk ? "k" : "n", p->b_is_nk ? "p" : "j");
+	} else {
+		name_space(p->a, "m", "(i0 + panel + r)", "k", "(k0 + p)");
+		if (p->b_is_nk)
+			name_space(p->b, "n", "(j0 + panel + c)", "k", "(k0 + p)");
+		else
+			name_space(p->b, "k", "(k0 + p)", "n", "(j0 + panel + c)");
+	}
 	name_space(p->y, "m", "i", "n", "j");
 	return KW_OK;
+}
+
+/* The one tensor that an operand is, without arithmetic; NULL when there is more to it. */
+static const struct kw_au_tensor *plain_tensor(const struct kw_au_emit *e, const struct kw_node *n)
+{
+	while (n->kind == KW_NODE_MOVE)
+		n = n->args[0];
+	return n->kind == KW_NODE_INPUT ? &e->g->tensors[n->index] : NULL;
+}
+
+/* For tensor cores: both operands as they are, in one type of 16 bits. */
+static enum kw_status check_plain(struct product *p)
+{
+	const struct kw_au_tensor *a = plain_tensor(p->a, p->node->args[0]);
+	const struct kw_au_tensor *b = plain_tensor(p->b, p->node->args[1]);
+
+	if (!a || !b)
+		return no(p, "an operand is computed, which tensor cores would round");
+	if (a->dtype != b->dtype || (a->dtype != KW_F16 && a->dtype != KW_BF16))
+		return no(p, "its operands are not both f16 or both bf16");
+	p->plain = a->dtype;
+	return KW_OK;
+}
+
+static const char *load_operand(struct product *p, struct kw_au_emit *e, int arg, const char *name)
+{
+	const struct kw_node *n = p->node->args[arg];
+
+	if (p->plain)
+		return kw_au_printf(e, "from = &%s;\n", kw_au_element(e, plain_tensor(e, n)));
+	return kw_au_printf(e, "%s_next[e] = (real)(%s);\n", name, kw_au_expression(e, n));
+}
+
+static void fill_body(struct product *p, struct kw_fill *f)
+{
+	bool device = p->y->lang->device;
+	const char *a = device ? load_operand(p, p->a, 0, "a") : pack_a(p);
+	const char *b = device ? load_operand(p, p->b, 1, "b") : pack_b(p);
+	const char *text = kw_au_printf(p->y, "%s%s", device ? "" : "\n", body(p));
+
+	kw_fill_set(f, p->plain ? "copy_a" : device ? "load_a" : "pack_a", a);
+	kw_fill_set(f, p->plain ? "copy_b" : device ? "load_b" : "pack_b", b);
+	kw_fill_set(f, "body", text);
+	if (kw_au_word_in(kw_str_from(kw_au_printf(p->y, "%s%s%s", text, a, b)), "batch"))
+		kw_fill_set(f, "batch", "const int64_t batch = task / (tiles_m * tiles_n);\n");
 }
 
 enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_pattern *pattern,
@@ -245,21 +347,16 @@ enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_patte
 			    const char **why, struct kw_error *err)
 {
 	struct product p = { .expr = lowered };
-	const char *text;
 	enum kw_status st = find_product(&p);
 
 	if (st == KW_OK)
 		st = spaces(&p, pattern, a, err);
+	if (st == KW_OK && kw_fill_has(pattern->text, pattern->len, "copy_a"))
+		st = check_plain(&p);
 	*why = p.why;
 	if (st != KW_OK)
 		return st;
-	kw_fill_set(f, "pack_a", pack_a(&p));
-	kw_fill_set(f, "pack_b", pack_b(&p));
-	text = kw_au_printf(p.y, "\n%s", body(&p));
-	kw_fill_set(f, "body", text);
-	text = kw_au_printf(p.y, "%s%s%s", text, pack_a(&p), pack_b(&p));
-	if (kw_au_word_in(kw_str_from(text), "batch"))
-		kw_fill_set(f, "batch", "const int64_t batch = task / (tiles_m * tiles_n);\n");
+	fill_body(&p, f);
 	if (p.a->dim_count || p.b->dim_count) {
 		*why = "an operand that computes with a dim";
 		return KW_NO;
