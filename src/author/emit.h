@@ -83,6 +83,7 @@ struct kw_au_emit {
 	bool uses_cores, wants_segs; /* the pattern's signature has them */
 	/* The lists that were filled, whose heads and row values come last; NULL: there is none. */
 	struct kw_fill *stages, *write, *finish, *total;
+	int sites;	     /* how often a team has joined a value */
 	const char *earlier; /* GPU, split: joins the partial results of all passes so far */
 	const char *text;    /* of all slots: which sizes does it use? */
 	bool failed;	     /* out of memory, or no emitter: why says */

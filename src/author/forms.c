@@ -42,6 +42,14 @@ static bool is_never_positive(const struct kw_node *n)
 	       (is_op(n, "multiply") && n->args[0] == n->args[1]);
 }
 
+/* ---- 1 + erf ---- */
+
+static bool is_one_plus_erf(const struct kw_node *n)
+{
+	return is_op(n, "add") && in_float(n) && n->args[0]->kind == KW_NODE_CONST &&
+	       n->args[0]->value == 1.0 && is_op(n->args[1], "erf") && n->args[1]->use_count == 1;
+}
+
 /* ---- quotients ---- */
 
 /* Operations through which one unit more in the last place stays about that. */
@@ -107,6 +115,10 @@ const char *kw_au_form(struct kw_au_emit *e, const struct kw_node *n)
 	    is_never_positive(n->args[0])) {
 		a = kw_au_bare(e, kw_au_expression(e, n->args[0]));
 		return kw_au_printf(e, "kw_exp_negf(%s)", a);
+	}
+	if (e->rough && e->lang->erf1 && is_one_plus_erf(n)) {
+		a = kw_au_bare(e, kw_au_expression(e, n->args[1]->args[0]));
+		return kw_au_printf(e, "%s(%s)", e->lang->erf1, a);
 	}
 	if (!is_by_row(e, n))
 		return NULL;

@@ -1,6 +1,7 @@
 /* forms.h - cheaper C for operations whose arguments the author knows something about.
  *
  *     exp(a) where a is never positive        kw_exp_negf(a)
+ *     1 + erf(a), all outputs narrow          the language's own, where nothing cancels
  *     a / d where d stays the same for a row  kw_overf(a, by_d), with by_d made once a row
  *
  * Both are as exact as a float kernel has to be (kw.h has their errors). A quotient that decides

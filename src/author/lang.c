@@ -16,21 +16,22 @@ static const char *const cuda_names[][2] = {
 	{ "kw_cos", "cos" },	   { "kw_pow", "pow" },
 	{ "kw_rsqrt", "rsqrt" },   { NULL, NULL },
 };
-/* ex2.approx of x log2(e): an error of 2 + |1.2 x| units of f32 (CUDA C++ Programming Guide, 17.2),
- * where one unit of f16 is 8192 of them, and of bf16 65536. */
+/* 1e-5 of the value, where half a unit of f16 is 2e-4 of it, and of bf16 2e-3. */
 static const char *const cuda_rough[][2] = {
-	{ "kw_expf", "__expf" },
+	{ "kw_expf", "kw_exp_roughf" },
+	{ "kw_exp_negf", "kw_exp_roughf" },
+	{ "kw_sigmoidf", "kw_sigmoid_roughf" },
+	{ "kw_siluf", "kw_silu_roughf" },
 	{ NULL, NULL },
 };
 
 /* OpenCL C has one name for all types. */
 static const char *const opencl_names[][2] = {
-	{ "sqrtf", "sqrt" },   { "fabsf", "fabs" },   { "floorf", "floor" },
-	{ "ceilf", "ceil" },   { "rintf", "rint" },   { "truncf", "trunc" },
-	{ "tanf", "tan" },     { "atanf", "atan" },   { "kw_expf", "exp" },
-	{ "kw_exp", "exp" },   { "kw_exp2f", "exp2" }, { "kw_logf", "log" },
-	{ "kw_log", "log" },   { "kw_tanhf", "tanh" }, { "kw_sinf", "sin" },
-	{ "kw_cosf", "cos" },  { "kw_powf", "pow" },  { NULL, NULL },
+	{ "sqrtf", "sqrt" },  { "fabsf", "fabs" },    { "floorf", "floor" },  { "ceilf", "ceil" },
+	{ "rintf", "rint" },  { "truncf", "trunc" },  { "tanf", "tan" },      { "atanf", "atan" },
+	{ "kw_expf", "exp" }, { "kw_exp", "exp" },    { "kw_exp2f", "exp2" }, { "kw_logf", "log" },
+	{ "kw_log", "log" },  { "kw_tanhf", "tanh" }, { "kw_sinf", "sin" },   { "kw_cosf", "cos" },
+	{ "kw_powf", "pow" }, { NULL, NULL },
 };
 
 static const struct kw_au_lang languages[] = {
@@ -46,6 +47,9 @@ static const struct kw_au_lang languages[] = {
 	  .store = "STORE_STRIP($to, $from, n);" },
 	{ .backend = "cuda",
 	  .device = true,
+	  .forms = true,
+	  .packs = true,
+	  .erf1 = "kw_erf1_roughf",
 	  .kernel = "extern \"C\" __global__ void __launch_bounds__(THREADS) ",
 	  .address = "",
 	  .restricted = "__restrict__",
@@ -56,7 +60,7 @@ static const struct kw_au_lang languages[] = {
 	  .load = "LOAD_VEC($to, $from);",
 	  .fetch = "LOAD_ROW($to, $from);",
 	  .store = "STORE_VEC($to, $from);",
-	  .team = "team<kw_op_$op>($value)",
+	  .team = "team<kw_op_$op, $site>($value)",
 	  .all = "team_all<kw_op_$op>($value)",
 	  .names = cuda_names,
 	  .rough = cuda_rough,

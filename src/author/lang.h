@@ -30,9 +30,11 @@ struct kw_au_lang {
 	const char *fetch; /* the same for a row that stays in registers */
 	const char *store; /* the array $from to the address $to */
 	const char *team;  /* joins $value of all threads that share a row: $op is sum, prod, max,
-			      min,  any or all, $type the type */
+			      min,  any or all, $type the type, $site a number of its own */
 	bool forms;	   /* its header has the cheaper forms of author/forms.h */
-	const char *all; /* the same of all threads of the block */
+	bool packs;	   /* `store` takes floats for an output that is narrower */
+	const char *erf1;  /* a function of 1 + erf(x) that does for narrow outputs; NULL: none */
+	const char *all;   /* the same of all threads of the block */
 	/* Functions that are called something else than in kw.h; ends with a NULL. `rough` ones are
 	 * exact to a few units of f16, and used where every output is that narrow. */
 	const char *const (*names)[2], *const (*rough)[2];

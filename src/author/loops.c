@@ -362,12 +362,27 @@ static bool in_strip(struct kw_au_emit *e, const struct kw_au_tensor *t)
 	return strcmp(kw_au_stride(e->g, t, e->g->col_atom), "1") == 0;
 }
 
+/* A strip of floats that becomes narrower on its way out. */
+static bool packed(const struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	return e->lang->packs && kw_dtype_is_float(t->dtype) && kw_dtype_bytes(t->dtype) < 4;
+}
+
 /* The strip of an output, which leaves as a whole. */
 static const char *output_strip(struct kw_au_emit *e, const struct kw_au_tensor *t)
 {
 	e->vector[t - e->g->tensors] = true;
-	return kw_au_printf(e, "%s%s %s_strip[%s];\n", e->lang->array, kw_au_storage(t->dtype),
-			    t->c_name, e->lang->strip);
+	return kw_au_printf(e, "%s%s %s_strip[%s];\n", e->lang->array,
+			    packed(e, t) ? "float" : kw_au_storage(t->dtype), t->c_name,
+			    e->lang->strip);
+}
+
+static const char *into_strip(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *value)
+{
+	const char *to = kw_au_printf(e, "%s_strip[i]", t->c_name);
+
+	return packed(e, t) ? kw_au_printf(e, "%s = %s;\n", to, kw_au_bare(e, value))
+			    : kw_au_store(e, t, to, value);
 }
 
 static const char *output_store(struct kw_au_emit *e, const struct kw_au_tensor *t)
@@ -396,9 +411,9 @@ static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
 		if (kw_au_level(e, x->outputs[i]) != KW_AU_ELEMENT)
 			continue;
 		value = kw_au_expression(e, x->outputs[i]);
-		to = in_strip(e, t) ? kw_au_printf(e, "%s_strip[i]", t->c_name)
-				    : kw_au_element(e, t);
-		body = kw_au_printf(e, "%s%s", body, kw_au_store(e, t, to, value));
+		to = in_strip(e, t) ? into_strip(e, t, value)
+				    : kw_au_store(e, t, kw_au_element(e, t), value);
+		body = kw_au_printf(e, "%s%s", body, to);
 		if (!in_strip(e, t))
 			continue;
 		strip = kw_au_printf(e, "%s%s", strip, output_strip(e, t));
@@ -436,10 +451,7 @@ static const char *finish_text(struct kw_au_emit *e)
 		else if (level == KW_AU_VECTOR && e->lang->device && in_strip(e, t)) {
 			strips = kw_au_printf(e, "%s%s", strips, output_strip(e, t));
 			stores = kw_au_printf(e, "%s%s", stores, output_store(e, t));
-			vec = kw_au_printf(e, "%s\t%s", vec,
-					   kw_au_store(e, t,
-						       kw_au_printf(e, "%s_strip[i]", t->c_name),
-						       value));
+			vec = kw_au_printf(e, "%s\t%s", vec, into_strip(e, t, value));
 		} else if (level == KW_AU_VECTOR)
 			vec = kw_au_printf(e, "%s\t%s", vec,
 					   kw_au_store(e, t, kw_au_element(e, t), value));

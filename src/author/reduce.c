@@ -265,9 +265,10 @@ const char *kw_au_join(struct kw_au_emit *e, const struct kw_au_red *r, const ch
 	const char *const words[][2] = { { "op", ops[r->kind] },
 					 { "type", kw_au_ctype(r->dtype) },
 					 { "value", value },
+					 { "site", kw_au_printf(e, "%d", e->sites++) },
 					 { NULL, NULL } };
 
-	return e->lang->device ? kw_au_put(e, how, words) : value;
+	return e->lang->device ? kw_au_put(e, how ? how : e->lang->team, words) : value;
 }
 
 static const char *team(struct kw_au_emit *e, const struct kw_au_red *r, const char *value)

@@ -32,7 +32,7 @@
 #define LOAD_VEC(to, from) kw_load_vec(to, from)
 
 /* What the LANES threads above one another have, joined; each of them gets it. */
-template <typename Op, typename T> __device__ T team(T v)
+template <typename Op, int SITE, typename T> __device__ T team(T v)
 {
 #if LANES > 1
 	__shared__ T part[THREADS];
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 	//< fold
 #pragma unroll
 	for (int i = 0; i < VEC; i++)
-		col_sum[i] = team<kw_op_sum>(col_sum[i]);
+		col_sum[i] = team<kw_op_sum, 0>(col_sum[i]);
 	//>
 	//>
 	//< for finish

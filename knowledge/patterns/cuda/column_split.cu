@@ -19,11 +19,11 @@
 //>
 //@ tune THREADS in {128, 256, 512} default 256
 //@ tune SIDE in {16, 32, 64} default 32
-//@ tune UNROLL in {1, 4, 8} default 4
+//@ tune UNROLL in {2, 4, 8} default 8
 //@ tune BLOCKS in {4, 8, 16} default 8
 #ifndef THREADS
 #define THREADS 256
-#define UNROLL 4
+#define UNROLL 8
 #define VEC 4
 #define WIDTH 32
 #define LANES 8
@@ -33,7 +33,7 @@
 #define LOAD_VEC(to, from) kw_load_vec(to, from)
 
 /* What the LANES threads above one another have, joined; each of them gets it. */
-template <typename Op, typename T> __device__ T team(T v)
+template <typename Op, int SITE, typename T> __device__ T team(T v)
 {
 #if LANES > 1
 	__shared__ T part[THREADS];
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 	//< fold
 #pragma unroll
 	for (int i = 0; i < VEC; i++)
-		col_sum[i] = team<kw_op_sum>(col_sum[i]);
+		col_sum[i] = team<kw_op_sum, 0>(col_sum[i]);
 	if (inside && lane == 0) {
 #pragma unroll
 		for (int i = 0; i < VEC; i++)
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 	}
 #pragma unroll
 	for (int i = 0; i < VEC; i++)
-		col_sum[i] = team<kw_op_sum>(col_sum[i]);
+		col_sum[i] = team<kw_op_sum, 0>(col_sum[i]);
 	//>
 	if (inside && lane == 0) {
 		//< body
@@ -184,7 +184,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 	}
 #pragma unroll
 	for (int i = 0; i < VEC; i++)
-		col_sum[i] = team<kw_op_sum>(col_sum[i]);
+		col_sum[i] = team<kw_op_sum, 0>(col_sum[i]);
 	//>
 #pragma unroll UNROLL
 	for (int64_t seg = first + lane; seg < end; seg += LANES) {

@@ -15,12 +15,12 @@
 //@ define TILE = LANES * VEC * STRIPS
 //>
 //@ tune THREADS in {128, 256, 512} default 256
-//@ tune STRIPS in {1, 2, 4, 8} default 4
-//@ tune BLOCKS in {4, 8, 16, 1000000} default 8
+//@ tune STRIPS in {1, 2, 4} default 2
+//@ tune BLOCKS in {8, 16, 32, 1000000} default 16
 //@ tune ONCE in {0, 1} default 1
 #ifndef THREADS
 #define THREADS 256
-#define STRIPS 4
+#define STRIPS 2
 #define ONCE 1
 #define VEC 4
 #define LANES 256

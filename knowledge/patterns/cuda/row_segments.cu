@@ -36,7 +36,7 @@
 #define LOAD_VEC(to, from) kw_load_vec(to, from)
 
 /* What the LANES threads of a row have, joined; each of them gets it. */
-template <typename Op, typename T> __device__ T team(T v)
+template <typename Op, int SITE, typename T> __device__ T team(T v)
 {
 	return kw_join<Op, LANES, THREADS>(v);
 }
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
 		for (int i = 1; i < VEC; i++)
 			sum_lanes[0] += sum_lanes[i];
-		sum_lanes[0] = team<kw_op_sum>(sum_lanes[0]);
+		sum_lanes[0] = team<kw_op_sum, 0>(sum_lanes[0]);
 		if (lane == 0)
 			sum_partial[row * CHUNKS + chunk] = sum_lanes[0];
 		//>
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 		for (int64_t block = lane; block < CHUNKS; block += LANES)
 			sum_all += sum_partial[row * CHUNKS + block];
-		const float sum = team<kw_op_sum>(sum_all);
+		const float sum = team<kw_op_sum, 0>(sum_all);
 		//>
 		if (lane == 0) {
 			//< body
@@ -150,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 		for (int64_t block = lane; block < CHUNKS; block += LANES)
 			sum_all += sum_partial[row * CHUNKS + block];
-		const float sum = team<kw_op_sum>(sum_all);
+		const float sum = team<kw_op_sum, 0>(sum_all);
 		//>
 #pragma unroll UNROLL
 		for (int64_t v = first + lane; v < end; v += THREADS) {

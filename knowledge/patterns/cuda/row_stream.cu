@@ -29,10 +29,10 @@
 #endif
 #define LOAD_VEC(to, from) kw_load_vec(to, from)
 
-/* What the LANES threads of a row have, joined; each of them gets it. */
-template <typename Op, typename T> __device__ T team(T v)
+/* What the LANES threads of a row have, joined; each of them gets it. A call has a SITE of its own: it runs once. */
+template <typename Op, int SITE, typename T> __device__ T team(T v)
 {
-	return kw_join<Op, LANES, THREADS>(v);
+	return kw_join<Op, LANES, THREADS, SITE>(v);
 }
 
 /* The same for the whole block. */
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 #pragma unroll
 	for (int i = 1; i < VEC; i++)
 		sum_lanes[0] += sum_lanes[i];
-	const float sum = team<kw_op_sum>(sum_lanes[0]);
+	const float sum = team<kw_op_sum, 0>(sum_lanes[0]);
 	//>
 	//>
 	//< for finish

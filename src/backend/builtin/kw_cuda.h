@@ -116,8 +116,13 @@ template <typename T> KW_FN double kw_to_f64_(T v) { return (double)kw_to_f32_(v
 /* ---- maximum and minimum ---- */
 
 /* A NaN on either side wins, as in numpy and torch. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+KW_FN float kw_maxf(float a, float b) { asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b)); return a; }
+KW_FN float kw_minf(float a, float b) { asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b)); return a; }
+#else
 KW_FN float kw_maxf(float a, float b) { return a > b || a != a ? a : b; }
 KW_FN float kw_minf(float a, float b) { return a < b || a != a ? a : b; }
+#endif
 KW_FN double kw_max(double a, double b) { return a > b || a != a ? a : b; }
 KW_FN double kw_min(double a, double b) { return a < b || a != a ? a : b; }
 /* The number wins over a NaN, as in C's fmaxf. */
@@ -162,6 +167,54 @@ KW_FN float kw_gelu_tanhf(float x)
 }
 /* log(1 + e^x) */
 KW_FN float kw_softplusf(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+
+/* e^x for x that is never positive. */
+KW_FN float kw_exp_negf(float x) { return expf(x); }
+/* Division of many values by one, 1.5 units of the last place. d comes within 2^64 of 1 first, so that neither its inverse nor the
+ * product overflows or fades before x / d does. */
+typedef struct {
+	float scale, inverse;
+} kw_divisor;
+KW_FN kw_divisor kw_divisor_of(float d)
+{
+	float a = fabsf(d), scale = a > 0x1p64f ? 0x1p-64f : a < 0x1p-64f ? 0x1p64f : 1.0f;
+	kw_divisor r = { scale, 1.0f / (d * scale) };
+
+	return r;
+}
+KW_FN float kw_overf(float x, kw_divisor d) { return x * d.scale * d.inverse; }
+
+/* ---- quick functions for results that are stored in 16 bits or fewer: 1e-5 of the value, and what is below 1e-38 is 0 ---- */
+
+/* ex2.approx: 2 units of the last place, and one of the argument's (PTX ISA). */
+KW_FN float kw_exp_roughf(float x)
+{
+	float r;
+
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 1.44269504f));
+	return r;
+}
+KW_FN float kw_rcp_roughf(float x)
+{
+	float r;
+
+	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+	return r;
+}
+KW_FN float kw_sigmoid_roughf(float x) { return kw_rcp_roughf(1.0f + kw_exp_roughf(-x)); }
+KW_FN float kw_silu_roughf(float x) { return x * kw_sigmoid_roughf(x); }
+/* 1 + erf(x). Its tail is e^-x^2 times a polynomial in 1 / (1 + 0.44 |x|), in the form of Abramowitz and Stegun 7.1.26, fitted
+ * anew for the relative error, 5e-6: nothing cancels as it does in 1 + erf(x) itself. */
+KW_FN float kw_erf1_roughf(float x)
+{
+	float t = kw_rcp_roughf(fmaf(0.44f, fabsf(x), 1.0f)), p = fmaf(-0.14610213f, t, 0.35064053f);
+
+	p = fmaf(p, t, 0.040746654f);
+	p = fmaf(p, t, 0.26357669f);
+	p = fmaf(p, t, 0.24257239f);
+	p = fmaf(p, t, 0.2485607f) * t * kw_exp_roughf(-x * x);
+	return x < 0.0f ? p : 2.0f - p;
+}
 
 /* ---- N neighbouring elements as one access of up to 16 bytes (or several of 16) ---- */
 
@@ -215,6 +268,59 @@ template <typename T, int N> KW_FN void kw_store_vec_once(T *to, const T (&from)
 		__stcs((piece *)to + i, ((const piece *)from)[i]);
 }
 
+#define KW_NARROW_(type)                                                                                                     \
+	template <int N> KW_FN void kw_store_vec(type *to, const float (&from)[N])                                           \
+	{                                                                                                                    \
+		alignas(16) type packed[N];                                                                                  \
+                                                                                                                             \
+		kw_narrow(packed, from);                                                                                     \
+		kw_store_vec(to, packed);                                                                                    \
+	}                                                                                                                    \
+	template <int N> KW_FN void kw_store_vec_once(type *to, const float (&from)[N])                                      \
+	{                                                                                                                    \
+		alignas(16) type packed[N];                                                                                  \
+                                                                                                                             \
+		kw_narrow(packed, from);                                                                                     \
+		kw_store_vec_once(to, packed);                                                                               \
+	}
+/* Floats to a narrower type, two at a time where one instruction does that, and out as one vector. */
+template <int N> KW_FN void kw_narrow(kw_f16 (&to)[N], const float (&from)[N])
+{
+#pragma unroll
+	for (int i = 0; i + 1 < N; i += 2)
+		*(__half2 *)&to[i] = __floats2half2_rn(from[i], from[i + 1]);
+	if (N % 2)
+		to[N - 1] = kw_f16_from_f32(from[N - 1]);
+}
+KW_NARROW_(kw_f16)
+#if defined(KW_USES_BF16) || defined(KW_USES_F8)
+template <int N> KW_FN void kw_narrow(kw_bf16 (&to)[N], const float (&from)[N])
+{
+#pragma unroll
+	for (int i = 0; i + 1 < N; i += 2)
+		*(__nv_bfloat162 *)&to[i] = __floats2bfloat162_rn(from[i], from[i + 1]);
+	if (N % 2)
+		to[N - 1] = kw_bf16_from_f32(from[N - 1]);
+}
+KW_NARROW_(kw_bf16)
+#endif
+#ifdef KW_USES_F8
+template <int N> KW_FN void kw_narrow(kw_f8e4m3 (&to)[N], const float (&from)[N])
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		to[i] = kw_f8e4m3_from_f32(from[i]);
+}
+template <int N> KW_FN void kw_narrow(kw_f8e5m2 (&to)[N], const float (&from)[N])
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		to[i] = kw_f8e5m2_from_f32(from[i]);
+}
+KW_NARROW_(kw_f8e4m3)
+KW_NARROW_(kw_f8e5m2)
+#endif
+
 /* ---- what a team of threads joins: team<kw_op_sum>(v) in the patterns ---- */
 
 KW_FN int32_t kw_max(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -243,8 +349,9 @@ struct kw_op_all {
 };
 
 /* What `lanes` neighbouring threads of a block have, joined; each of them gets it. `lanes` is a power of two up to 32,
- * or a multiple of 32; `threads`, those of the block, is a multiple of both. All threads of the block must call. */
-template <typename Op, int lanes, int threads, typename T> KW_FN T kw_join(T v)
+ * or a multiple of 32; `threads`, those of the block, is a multiple of both. All threads of the block must call. Calls that run
+ * once in a kernel may have a `site` each, a number from 0, which saves a barrier: nobody can still be reading what they write. */
+template <typename Op, int lanes, int threads, int site = -1, typename T> KW_FN T kw_join(T v)
 {
 #pragma unroll
 	for (int w = (lanes < 32 ? lanes : 32) / 2; w > 0; w /= 2)
@@ -253,7 +360,8 @@ template <typename Op, int lanes, int threads, typename T> KW_FN T kw_join(T v)
 		__shared__ T part[threads / 32];
 		const int first = threadIdx.x / lanes * (lanes / 32);
 
-		__syncthreads(); /* the last call's values are read */
+		if (site < 0)
+			__syncthreads(); /* the last call's values are read */
 		if (threadIdx.x % 32 == 0)
 			part[threadIdx.x / 32] = v;
 		__syncthreads();
