@@ -572,8 +572,8 @@ static void test_garbage(void)
 		kw_diagnostics_parse(&d, (const char *)bytes + 7, sizeof(bytes) - 7, "source");
 		kw_diagnostics_release(&d);
 		/* What a compiler might say of the probe, with garbage in it. */
-		for (int at = 0; at + 60 < (int)sizeof(bytes); at += 60)
-			snprintf((char *)bytes + at, 60, "\nkw-signature:%d:1: error: incompatible type '%s", 1000 + at / 60,
+		for (int at = 0; at + 80 < (int)sizeof(bytes); at += 80)
+			snprintf((char *)bytes + at, 80, "\nkw-signature:%d:1: error: incompatible type '%s", 1000 + at / 80,
 				 at % 7 ? "' {aka '" : "const ");
 		kw_signature_fits(&(struct kw_candidate){ .plan = { .kernels = &line, .kernel_count = 1 } },
 				  &(struct kw_bound_plan){ .kernels = &two, .kernel_count = 1 }, "p",
