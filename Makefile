@@ -4,6 +4,7 @@
 #
 #   make                 build/kwright (and build/libkw.a, all but main.c, for the tests)
 #   make check           every test        make check-quick   unit tests only
+#   make check-gpu       what needs an NVIDIA GPU; KWRIGHT=PATH tests that program and builds nothing
 #   make install PREFIX=/usr/local [DESTDIR=]
 #   make portable        one binary that needs only libc, in a tarball
 #   make bench           figures of this machine     make clean
@@ -34,7 +35,7 @@ OPT := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=
 endif
 endif
 
-NEEDS_PKGS := $(if $(MAKECMDGOALS),$(filter-out clean bench-help,$(MAKECMDGOALS)),all)
+NEEDS_PKGS := $(if $(MAKECMDGOALS),$(filter-out clean bench-help $(if $(KWRIGHT),check-gpu),$(MAKECMDGOALS)),all)
 ifneq ($(NEEDS_PKGS),)
 MISSING := $(shell command -v $(PKG_CONFIG) >/dev/null || echo pkg-config; \
 	for p in $(PKGS); do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
@@ -63,7 +64,7 @@ DATA := $(shell find knowledge tasks prompts python src/backend/builtin $(wildca
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $@)
 
-.PHONY: all objects unit fuzz check check-quick install portable bench clean
+.PHONY: all objects unit fuzz check check-quick check-gpu install portable bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -125,6 +126,9 @@ TEST_ENV = KW_TOP='$(CURDIR)' KW_B='$(B)' KWRIGHT='$(abspath $(B)/kwright)' \
 
 check-quick: all unit
 	@$(TEST_ENV) tools/run-tests $(TESTS)
+
+check-gpu: $(if $(KWRIGHT),,all)
+	@$(if $(KWRIGHT),,KWRIGHT='$(abspath $(B)/kwright)') tools/check-gpu
 
 # Further builds may fail here: the scripts in tests/make then fail and say why.
 check: SAN_OK = $(shell echo 'int main(void){return 0;}' | \

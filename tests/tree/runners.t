@@ -135,4 +135,51 @@ counts '2 passed, 1 failed, 1 skipped' 1 "a hang" "$tmp/good" "$tmp/hang"
 counts '1 passed, 1 failed, 1 skipped' 1 "no such program" "$tmp/good" "$tmp/gone"
 counts '1 passed, 0 failed, 2 skipped' 0 "a program that skips itself" "$tmp/good" "$tmp/none"
 counts '0 passed, 0 failed, 1 skipped' 1 "nothing at all is no success" "$tmp/none"
+
+# tests/cheats/run.
+cat > "$tmp/bin/judge" <<'END'
+#!/bin/sh
+case $1 in
+doctor) echo "{\"facts\":[{\"part\":\"backend\",\"name\":\"cuda\",\"health\":\"ok\",\"text\":\"\"},
+	{\"part\":\"device\",\"name\":\"nvidia\",\"health\":\"$FAKE_GPU\",\"text\":\"no such thing\"}]}" ;;
+eval)
+	case $FAKE_VERDICT in
+	env) echo '{"error":{"status":"KW_ERR_ENV"}}'; exit 3 ;;
+	input) echo '{"error":{"status":"KW_ERR_INPUT"}}'; exit 2 ;;
+	esac
+	echo "{\"verdict\":\"${FAKE_VERDICT%/*}\",\"subclass\":\"${FAKE_VERDICT#*/}\",\"flags\":[\"$FAKE_FLAG\"],
+		\"cases\":[{\"median_ns\":100}]}"
+	[ "$FAKE_VERDICT" = ok/ ] ;;
+esac
+END
+chmod +x "$tmp/bin/judge"
+controls() { # EXPECTED-FAILURES EXPECTED-SKIPS NAME VERDICT WORDS...
+	failures=$1 skips=$2 name=$3 verdict=$4
+	shift 4
+	KWRIGHT=$tmp/bin/judge FAKE_VERDICT=$verdict "$top/tests/cheats/run" "$@" > "$tmp/out" 2>&1
+	[ "$(grep -c '^not ok' "$tmp/out")" -eq "$failures" ] && [ "$(grep -c '# SKIP' "$tmp/out")" -eq "$skips" ] &&
+		grep -q '^1\.\.[1-9]' "$tmp/out"
+	ok $? "controls: $name"
+}
+two="cu_never_written cu_copied_input"
+export FAKE_GPU=ok FAKE_FLAG=none
+controls 0 0 "the right verdict passes" wrong/unwritten cu_never_written
+controls 1 0 "another one fails" wrong/unwritten $two
+controls 2 0 "a cheat that is ok fails" ok/ $two
+controls 2 0 "an error of the machine fails" env $two
+controls 1 0 "a plan that is refused where a verdict is wanted fails" input cu_pdl_first cu_trap
+controls 0 0 "a kernel as fast as another passes" ok/ cu_warm_policy
+controls 1 0 "a remark that is missing fails" ok/ cu_pdl_pair
+FAKE_FLAG="needs a person's eye" controls 0 0 "and one that is there passes" ok/ cu_pdl_pair
+controls 1 0 "several at once: the same" wrong/unwritten --jobs 3 $two
+[ "$(sed -n 's/^.*ok [0-9]* - \(cu_[a-z_]*\).*/\1/p' "$tmp/out" | tr '\n' ' ')" = "$two " ]
+ok $? "controls: in their order"
+FAKE_GPU=missing controls 0 2 "without the device they are skipped" ok/ $two
+KW_CONTROLS='--only cu' FAKE_GPU=missing controls 0 "$(ls "$top"/tests/cheats/*.cu "$top"/tests/cheats/honest/*.cu | wc -l)" \
+	"all of one language" ok/
+FAKE_GPU=missing KWRIGHT=$tmp/bin/judge "$top/tools/check-gpu" > "$tmp/out" 2>&1 && grep -q '0 passed, 0 failed, 1 skipped' "$tmp/out"
+ok $? "check-gpu: nothing runs without a GPU, and it says so"
+KWRIGHT=$tmp/gone "$top/tools/check-gpu" > "$tmp/out" 2>&1
+[ $? -eq 2 ]
+ok $? "check-gpu: a program that is not there is an error"
 echo "1..$n"

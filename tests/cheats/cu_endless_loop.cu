@@ -1,0 +1,13 @@
+//# task affine
+//# expect runtime_error/timeout
+//# why It never ends.
+//@ kernel candidate grid=(cdiv(n, 256)) block=(256) args=(x, y, n:i64)
+extern "C" __global__ void candidate(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * 256ll + threadIdx.x;
+
+	if (i < n)
+		y[i] = 2.0f * x[i] + 1.0f;
+	while (((volatile float *)y)[0] != 1e30f)
+		;
+}

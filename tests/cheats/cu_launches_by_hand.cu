@@ -1,0 +1,15 @@
+//# task affine
+//# expect build_error/undefined
+//# why The function behind a launch on the device, declared by hand.
+//@ kernel candidate grid=(cdiv(n, 256)) block=(256) args=(x, y, n:i64)
+extern "C" __device__ int cudaLaunchDeviceV2(void *, void *);
+
+extern "C" __global__ void candidate(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * 256ll + threadIdx.x;
+
+	if (n < 0)
+		cudaLaunchDeviceV2(y, y);
+	if (i < n)
+		y[i] = 2.0f * x[i] + 1.0f;
+}

@@ -1,0 +1,11 @@
+//# task affine
+//# expect build_error/undefined
+//# why A name that does not exist.
+//@ kernel candidate grid=(cdiv(n, 256)) block=(256) args=(x, y, n:i64)
+extern "C" __global__ void candidate(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * 256ll + threadIdx.x;
+
+	if (i < n)
+		y[i] = 2.0f * xs[i] + 1.0f;
+}
