@@ -42,6 +42,13 @@ enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **a
 			      "cuLaunchKernel", err);
 }
 
+const uint64_t kw_nvidia_nothing_found[2] = { UINT64_MAX, 0 };
+enum kw_status kw_nvidia_forget_found(const struct nvidia *n, struct kw_error *err)
+{
+	return kw_cuda_status(n->cu, n->cu->MemcpyHtoD(n->found, kw_nvidia_nothing_found, sizeof(kw_nvidia_nothing_found)),
+			      "cuMemcpyHtoD", err);
+}
+
 /* ---- what the device is ---- */
 
 static int attribute(const struct nvidia *n, int which)
@@ -127,7 +134,7 @@ static enum kw_status load_code(struct nvidia *n, struct kw_error *err)
 		cuda_function *to;
 		const char *name;
 	} all[] = { { &n->read, "kw_read" }, { &n->write, "kw_write" }, { &n->copy, "kw_copy" },
-		    { &n->fma32, "kw_fma32" }, { &n->fma64, "kw_fma64" } };
+		    { &n->fma32, "kw_fma32" }, { &n->fma64, "kw_fma64" }, { &n->marks, "kw_marks" } };
 	enum kw_status st = kw_cuda_status(n->cu, n->cu->ModuleLoadData(&n->code, kw_nvidia_ptx), "cuModuleLoadData", err);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && st == KW_OK; i++)
@@ -146,6 +153,10 @@ static enum kw_status make_scratch(struct nvidia *n, struct kw_error *err)
 		st = kw_cuda_status(n->cu, n->cu->MemAlloc(&n->scratch, n->scratch_bytes), "cuMemAlloc", err);
 	if (st == KW_OK)
 		st = kw_cuda_status(n->cu, n->cu->MemsetD8(n->scratch, 0, n->scratch_bytes), "cuMemsetD8", err);
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->MemAlloc(&n->found, sizeof(kw_nvidia_nothing_found)), "cuMemAlloc", err);
+	if (st == KW_OK)
+		st = kw_nvidia_forget_found(n, err);
 	return st;
 }
 
@@ -160,6 +171,8 @@ static void nvidia_close(struct kw_device *d)
 		return;
 	if (n->scratch)
 		n->cu->MemFree(n->scratch);
+	if (n->found)
+		n->cu->MemFree(n->found);
 	if (n->code)
 		n->cu->ModuleUnload(n->code);
 	n->cu->PrimaryRelease(n->device);

@@ -25,8 +25,9 @@ struct nvidia {
 	cuda_device device;
 	cuda_context context;
 	cuda_module code;
-	cuda_function read, write, copy, fma32, fma64;
+	cuda_function read, write, copy, fma32, fma64, marks;
 	cuda_ptr scratch;              /* twice the L2: reading it leaves nothing else there */
+	cuda_ptr found;                /* what kw_marks found: two numbers, as they are when it finds nothing */
 	size_t scratch_bytes, granule_bytes;
 	pthread_mutex_t lock;          /* of the idle processes */
 	struct gpu_process idle[GPU_IDLE_MAX];
@@ -39,6 +40,10 @@ enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err);
 enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
 			       struct kw_error *err);
 enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err);
+
+/* Sets what kw_marks writes to as it is when nothing was found. */
+extern const uint64_t kw_nvidia_nothing_found[2];
+enum kw_status kw_nvidia_forget_found(const struct nvidia *n, struct kw_error *err);
 
 struct gpu_buffer {
 	cuda_allocation handle;

@@ -1,5 +1,6 @@
 /* The player's process on an NVIDIA device: a context of its own, the judge's buffers, one module at a time. */
 #include "device/cuda_driver.h"
+#include "device/nvidia_ptx.h"
 #include "device/nvidia_wire.h"
 #include "device/sandbox.h"
 #include "device/seccomp.h"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 enum { SMEM_WITHOUT_OPT_IN = 48 << 10, CLUSTER_WITHOUT_OPT_IN = 8 };
+enum { SPOILT = 0x7fff7fff }; /* NaN as f64, f32, f16 and bf16, and no small integer */
 
 struct mapping {
 	cuda_ptr base;                 /* of the buffer */
@@ -36,6 +38,8 @@ static struct {
 	cuda_context context;
 	cuda_stream stream;
 	cuda_event event[2];
+	cuda_function spoil;
+	int units, smem_bytes;         /* that a block may have */
 	struct mapping *maps;          /* [slot * buffers + buffer] */
 	void *tensor_map_memory;
 	struct cuda_tensor_map *tensor_maps; /* in it, aligned: [slot * map_count + map] */
@@ -136,6 +140,27 @@ static void start_driver(void)
 	need(me.cu->StreamCreate(&me.stream, 1 /* does not wait for the default stream */), "cuStreamCreate");
 	for (int i = 0; i < 2; i++)
 		need(me.cu->EventCreate(&me.event[i], 0), "cuEventCreate");
+}
+
+/* Shared memory holds what the kernel before left there, and zeros in a fresh context: who sums up in it without clearing it
+ * first is right until another kernel comes by. A block with all of it fits once on each unit. */
+static void load_spoil(void)
+{
+	cuda_module ours;
+
+	need(me.cu->DeviceGetAttribute(&me.units, CUDA_UNITS, me.device), "cuDeviceGetAttribute");
+	need(me.cu->DeviceGetAttribute(&me.smem_bytes, CUDA_SMEM_OPTIN, me.device), "cuDeviceGetAttribute");
+	need(me.cu->ModuleLoadData(&ours, kw_nvidia_spoil_ptx), "cuModuleLoadData");
+	need(me.cu->ModuleGetFunction(&me.spoil, ours, "kw_spoil"), "cuModuleGetFunction");
+	need(me.cu->FuncSetAttribute(me.spoil, CUDA_FUNC_DYNAMIC_SMEM, me.smem_bytes), "cuFuncSetAttribute");
+}
+
+static cuda_result spoil(void)
+{
+	unsigned bytes = (unsigned)me.smem_bytes, bits = SPOILT;
+	void *args[] = { &bytes, &bits };
+
+	return me.cu->LaunchKernel(me.spoil, (unsigned)me.units, 1, 1, KW_PTX_THREADS, 1, 1, bytes, me.stream, args, NULL);
 }
 
 /* Between two granules of addresses where nothing is: one element too far faults. */
@@ -381,6 +406,9 @@ static void do_prepare(void)
 		r = me.cu->GraphInstantiate(&me.graph, graph, 0);
 	if (r == CUDA_SUCCESS)
 		r = me.cu->GraphUpload(me.graph, me.stream);
+	/* Before a batch it would cost the first call a new split of L1 and shared memory, inside the clock. */
+	if (r == CUDA_SUCCESS && run->count == 1)
+		r = spoil();
 	if (r == CUDA_SUCCESS)
 		r = me.cu->StreamSynchronize(me.stream);
 	if (graph)
@@ -460,6 +488,7 @@ void kw_nvidia_player(void)
 	me.start = me.in.start;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	start_driver();
+	load_spoil();
 	map_slots();
 	if (!me.start.trusted)
 		lock_down(&ready);

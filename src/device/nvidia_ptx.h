@@ -12,5 +12,11 @@
 
 enum { KW_PTX_THREADS = 256, KW_PTX_BLOCK_VECTORS = 1024, KW_PTX_FMAS = 64 };
 extern const char kw_nvidia_ptx[];
+/*     kw_marks(const uint8_t *base, uint64_t end, uint64_t from, uint64_t to, uint32_t mark, uint64_t found[2])
+ *         looks whether byte i is that of the mark, at i % 4, for i in 0..end and in from..to; found[0]: the least i behind
+ *         from where it is not; found[1]: the greatest i before end, plus 1
+ *     kw_spoil(uint32_t bytes, uint32_t bits)                fills a block's dynamic shared memory
+ * By itself, for players: they load nothing else of ours. */
+extern const char kw_nvidia_spoil_ptx[];
 
 #endif

@@ -1,6 +1,7 @@
 /* Slots in device memory. Each buffer is an allocation of its own that the judge made; a player gets it by descriptor, inputs
  * read-only, between granules that are mapped to nothing. What is left of an allocation beside its buffer holds canaries. */
 #include "device/nvidia.h"
+#include "device/nvidia_ptx.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -10,7 +11,6 @@
 #include <sys/mman.h>
 
 #define PIN_MIN_BYTES ((size_t)1 << 20)
-#define CANARY_BYTES ((size_t)64 << 10) /* that are looked at on either side */
 
 struct gpu_session *kw_gpu_session_of(const struct kw_session *s)
 {
@@ -262,38 +262,39 @@ void *kw_nvidia_room(struct kw_session *session, int slot, int buffer)
 
 /* ---- canaries ---- */
 
-/* Looks at `bytes` bytes from `at` bytes into the allocation; sets the offset of the wrong one that is nearest to the buffer. */
-static bool intact(struct gpu_session *s, const struct gpu_buffer *b, size_t at, size_t bytes, bool before, int64_t *wrong)
+/* All of an allocation but the buffer, on the device: what a candidate left there would stay until a later call. found: see
+ * kw_marks. */
+static enum kw_status look_at_marks(struct gpu_session *s, const struct gpu_buffer *b, uint64_t end, uint64_t found[2],
+				    struct kw_error *err)
 {
-	unsigned char seen[CANARY_BYTES], want[4];
-	struct kw_error mine = { 0 };
-	bool ok = true;
+	enum { BLOCKS = 128 };
+	struct nvidia *n = s->device;
+	uint64_t base = b->map, before = b->offset, all = b->allocation_bytes, to = n->found;
+	uint32_t mark = s->canary;
+	void *args[] = { &base, &before, &end, &all, &mark, &to };
+	enum kw_status st = kw_nvidia_enter(n, err);
 
-	memcpy(want, &s->canary, 4);
-	if (bytes == 0)
-		return true;
-	if (keep(s, kw_cuda_status(s->device->cu, s->device->cu->MemcpyDtoH(seen, b->map + at, bytes), "cuMemcpyDtoH", &mine), &mine,
-		 NULL) != KW_OK)
-		return true;
-	for (size_t i = 0; i < bytes && (ok || before); i++)
-		if (seen[i] != want[(at + i) % 4]) {
-			*wrong = (int64_t)(at + i) - (int64_t)b->offset;
-			ok = false;
-		}
-	return ok;
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->LaunchKernel(n->marks, BLOCKS, 1, 1, KW_PTX_THREADS, 1, 1, 0, NULL, args, NULL),
+				    "cuLaunchKernel", err);
+	if (st == KW_OK) /* waits for it */
+		st = kw_cuda_status(n->cu, n->cu->MemcpyDtoH(found, n->found, 2 * sizeof(*found)), "cuMemcpyDtoH", err);
+	return st;
 }
 
 bool kw_nvidia_canary_ok(struct kw_session *session, int slot, int buffer, int64_t *offset_bytes)
 {
 	struct gpu_session *s = kw_gpu_session_of(session);
 	const struct gpu_buffer *b = kw_gpu_buffer(s, slot, buffer);
-	size_t end = b->offset + s->specs[buffer].bytes, after = b->allocation_bytes - end;
-	size_t before = b->offset < CANARY_BYTES ? b->offset : CANARY_BYTES;
+	uint64_t end = b->offset + s->specs[buffer].bytes, found[2];
+	struct kw_error mine = { 0 };
 
-	if (kw_nvidia_enter(s->device, NULL) != KW_OK)
-		return true; /* the next run says so */
-	return intact(s, b, end, after < CANARY_BYTES ? after : CANARY_BYTES, false, offset_bytes) &&
-	       intact(s, b, b->offset - before, before, true, offset_bytes);
+	if (keep(s, look_at_marks(s, b, end, found, &mine), &mine, NULL) != KW_OK ||
+	    memcmp(found, kw_nvidia_nothing_found, sizeof(found)) == 0)
+		return true; /* a failure: the next run returns it */
+	*offset_bytes = (found[0] != UINT64_MAX ? (int64_t)found[0] : (int64_t)found[1] - 1) - (int64_t)b->offset;
+	keep(s, kw_nvidia_forget_found(s->device, &mine), &mine, NULL);
+	return false;
 }
 
 /* ---- caches ---- */
