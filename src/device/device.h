@@ -48,6 +48,7 @@ enum kw_play_end { KW_PLAY_DONE, KW_PLAY_SIGNAL, KW_PLAY_EXIT, KW_PLAY_TIMEOUT, 
 struct kw_play_result {
 	enum kw_play_end end;
 	int64_t wall_ns;                  /* judge's clock: from before the player may run to its answer */
+	int64_t device_ns;                /* the same by the device's own clock, where no code of a candidate can reach it; else 0 */
 	int64_t background_ns;            /* CPU time the player used while it should have been idle */
 	int64_t *slot_ns;                 /* advisory, from the player; NULL or one per entry of order */
 	int signal, exit_code;

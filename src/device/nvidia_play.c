@@ -455,6 +455,7 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 	run.op = GPU_GO;
 	run.nonce = kw_random_u64();
 	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_DONE, timeout_ms, r, &w, err);
+	r->device_ns = st == KW_OK && r->end == KW_PLAY_DONE ? w.event_ns : 0;
 	kw_gpu_session_forget(p->session, p->writable_inputs);
 	if (r->end != KW_PLAY_DONE && n > 0)
 		r->slot = order[0];

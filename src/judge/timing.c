@@ -99,8 +99,9 @@ static enum kw_status check_call(struct turns *t, int slot, struct kw_error *err
 	return kw_trial_check(s, slot, KW_FILL_DECLARED, whole || there ? 1 : 0.125, err);
 }
 
-/* One batch of the first n slots of the order, cold. mine: the candidate's, whose faults are verdicts. */
-static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, struct kw_error *err)
+/* One batch of the first n slots of the order, cold. mine: the candidate's, whose faults are verdicts. device_ns: by the clock
+ * of the device; 0 where it has none. */
+static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, int64_t *device_ns, struct kw_error *err)
 {
 	struct stage *s = t->s;
 	struct kw_play_result r = { .buffer = -1 };
@@ -115,6 +116,7 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, s
 	if (st != KW_OK)
 		return st;
 	*wall_ns = r.wall_ns;
+	*device_ns = r.device_ns;
 	s->w->v->run_ns += r.wall_ns;
 	if (mine) {
 		if (r.end != KW_PLAY_DONE)
@@ -139,25 +141,28 @@ static bool plays(const struct turns *t, int base)
 
 /* A batch, less what an empty one costs. Where a batch with anything in it costs more than an empty one (a graph of launches),
  * the slope: a whole batch less half a one, in turns as to which goes first. Who made the shorter one slow to look fast
- * would gain nothing: no more than START_NS of the whole batch is taken for its start. */
+ * would gain nothing: no more than START_NS of the whole batch is taken for its start. Where other programs use the device
+ * too, an empty batch or a half may have waited longer than the whole one, and nothing would be left; the device's own clock,
+ * which no code of a candidate reaches, saw all calls of this one. */
 static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_error *err)
 {
 	struct stage *s = t->s;
 	int n = base < 0 || t->batch < t->base_batch[base] ? t->batch : t->base_batch[base], half = n / 2;
-	int64_t whole = 0, part = 0;
+	int64_t whole = 0, part = 0, device_whole = 0, device_part;
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
 
 	t->flip = !t->flip;
 	if (part_first)
-		st = play(t, base, half, &part, err);
+		st = play(t, base, half, &part, &device_part, err);
 	if (st == KW_OK && plays(t, base))
-		st = play(t, base, n, &whole, err);
+		st = play(t, base, n, &whole, &device_whole, err);
 	if (slope && !part_first && st == KW_OK && plays(t, base))
-		st = play(t, base, half, &part, err);
+		st = play(t, base, half, &part, &device_part, err);
 	*ns = (double)(whole - s->fixed_ns) / n;
 	if (slope)
 		*ns = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
+	*ns = fmax(*ns, (double)(device_whole - START_NS) / n);
 	*ns = fmax(*ns, 1);
 	return st;
 }
