@@ -181,6 +181,7 @@ static enum kw_status ignores_input(struct stage *s, int slot, enum kw_fill fill
 	if (st != KW_OK)
 		return st;
 	kw_stage_poison(s, other);
+	kw_stage_spoil(s, other);
 	st = s->w->j->dev->ops->run(s->player, &other, 1, kw_stage_timeout_ms(s), &p, err);
 	same_answer = st == KW_OK && p.end == KW_PLAY_DONE && kw_stage_output_hash(s, other) == here;
 	kw_trial_release(&p);
@@ -215,6 +216,7 @@ static enum kw_status run_again(struct stage *s, int slot, enum kw_fill fill, in
 		ops->player_stop(s->player);
 		s->player = NULL;
 		kw_stage_poison(s, slot);
+		kw_stage_spoil(s, slot);
 		st = kw_stage_player(s, &p, err);
 		if (st == KW_OK && p.end == KW_PLAY_DONE) {
 			kw_trial_release(&p);
@@ -253,6 +255,7 @@ static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int o
 		bool ran;
 
 		kw_stage_poison(s, slot);
+		kw_stage_spoil(s, slot);
 		st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &p, err);
 		ran = st == KW_OK && p.end == KW_PLAY_DONE;
 		kw_trial_release(&p);
@@ -265,6 +268,12 @@ static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int o
 		*right += st == KW_OK && kw_compare_right(&stats);
 	}
 	return st;
+}
+
+/* Whether the code has variables that outlive a call, as far as the compiler told. */
+static bool has_variables(const struct stage *s)
+{
+	return s->code->facts && json_integer_value(json_object_get(s->code->facts, "writable_bytes")) > 0;
 }
 
 /* ---- evidence ---------------------------------------------------------------------------------- */
@@ -356,6 +365,10 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 		} else if (right == 0 && right_there == REPEATS) {
 			sub = KW_S_STATE;
 			snprintf(text, sizeof text, "wrong in a fresh process, right after earlier calls: it keeps state between calls");
+		} else if (right == RERUNS && right_there == REPEATS && has_variables(s)) {
+			sub = KW_S_STATE;
+			snprintf(text, sizeof text, "right whenever it is called alone, wrong among other calls: it keeps state between "
+				 "calls");
 		} else if (right + right_there > 0 || (sub != KW_S_UNWRITTEN && (moved || fresh_differ(&r)))) {
 			sub = KW_S_RACE;
 			snprintf(text, sizeof text, "the same input gives different answers in different runs (%d of %d right): a race",

@@ -149,6 +149,9 @@ void kw_stage_views(const struct stage *s, int slot, struct kw_view *out);
 enum kw_status kw_stage_fill_views(struct stage *s, struct kw_view *views, enum kw_fill fill, struct kw_error *err);
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err);
 void kw_stage_poison(struct stage *s, int slot);
+/* spoil.c: fills the workspaces of a slot that are not asked to be zero. Not in timed batches, where it would take longer than
+ * the calls. */
+void kw_stage_spoil(struct stage *s, int slot);
 /* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err);

@@ -381,6 +381,7 @@ static enum kw_status check_trial(struct stage *s, enum kw_fill fill, int number
 	if (st != KW_OK || s->w->failed)
 		return st;
 	kw_stage_poison(s, slot);
+	kw_stage_spoil(s, slot);
 	return kw_trial_run(s, slot, fill, 1, number == 1, NULL, err);
 }
 
@@ -401,7 +402,7 @@ static int usual_places(int64_t n, int64_t *at)
 }
 
 /* The same slot with new contents, but for the usual places: who keeps answers by a few elements of the input, or by its
- * address, returns the old answer now. */
+ * address, returns the old answer now. Scratch memory stays as the call before left it: that is a place to keep them in. */
 static enum kw_status repeat_trial(struct stage *s, int number, struct kw_error *err)
 {
 	int slot = number % s->slots;

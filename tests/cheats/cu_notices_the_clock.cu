@@ -2,6 +2,7 @@
 //# expect cheat/state
 //# why Calls that follow each other closely are timed ones: then it does half of the work. The judge sees an
 //# why answer that is right when it is asked alone.
+//# alone yes
 //@ kernel candidate grid=(rows) block=(128) args=(x, y, rows:i64, cols:i64)
 //@ kernel stamp grid=(1) block=(1) args=()
 

@@ -1,5 +1,5 @@
 //# task rowsum
-//# expect wrong/mismatch wrong/nan wrong/race cheat/state
+//# expect wrong/nan
 //# why Sums are added up in scratch memory that was never asked to be zero; afterwards it is put back to
 //# why zero, so that later calls look right.
 //@ kernel add grid=(rows, 4) block=(32) args=(x, part, cols:i64)
