@@ -5,7 +5,7 @@
 //# not-faster cu_warm_stamped 0.8
 //@ kernel candidate grid=(cdiv(rows, 4)) block=(32, 4) args=(x, y, rows:i64, cols:i64)
 //@ kernel remember grid=(1) block=(1) args=(x)
-static __device__ const float *seen[64];
+static __device__ const float *seen[256];
 static __device__ int count;
 static __device__ uint64_t last;
 
@@ -46,7 +46,7 @@ extern "C" __global__ void remember(const float *x)
 
 	while (k < count && seen[k] != x)
 		k++;
-	if (k == count && count < 64)
+	if (k == count && count < 256)
 		seen[count++] = x;
 	last = now();
 }
