@@ -13,6 +13,7 @@
 #define LONG_CALL_NS 1000000   /* from here on: single calls */
 #define WHOLE_CHECKS 5         /* timed calls whose outputs are compared whole; then a random eighth */
 #define START_NS 60000         /* that the first launch of a batch may cost beside an empty one: 35 us were seen */
+#define CLOCKS_AGREE 0.6       /* of the time by the device's clock, which also has what the host takes to start a batch */
 #define BASELINE_TIMEOUT_MS 120000
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define MOST_SLOTS 256
@@ -149,6 +150,7 @@ static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_e
 	struct stage *s = t->s;
 	int n = base < 0 || t->batch < t->base_batch[base] ? t->batch : t->base_batch[base], half = n / 2;
 	int64_t whole = 0, part = 0, device_whole = 0, device_part;
+	double least;
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
 
@@ -162,7 +164,9 @@ static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_e
 	*ns = (double)(whole - s->fixed_ns) / n;
 	if (slope)
 		*ns = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
-	*ns = fmax(*ns, (double)(device_whole - START_NS) / n);
+	least = (double)(device_whole - START_NS) / n;
+	if (*ns < CLOCKS_AGREE * least)
+		*ns = least;
 	*ns = fmax(*ns, 1);
 	return st;
 }
