@@ -265,6 +265,66 @@ static void forms(void)
 	}
 }
 
+/* What is written for CUDA: quick functions only where every output is narrow, vectors, plan lines
+ * in the task's sizes. */
+static void cuda(void)
+{
+	static const struct {
+		const char *expr, *input, *other, *pattern, *has, *has_not;
+	} checks[] = {
+		{ "gelu(x)", "x:bf16[a=3,b=70]", NULL, "pointwise", "kw_erf1_roughf(", "erff(" },
+		{ "gelu(x)", "x:f32[a=3,b=70]", NULL, "pointwise", "erff(", "rough" },
+		{ "x * (2 + erf(x))", "x:bf16[a=3,b=70]", NULL, "pointwise", "erff(",
+		  "kw_erf1_roughf(" },
+		{ "softmax(x, axis=-1)", "x:f16[a=3,b=70]", NULL, "row_registers", "kw_exp_roughf(",
+		  " expf(" },
+		{ "softmax(x, axis=-1)", "x:f32[a=3,b=70]", NULL, "row_registers", "kw_exp_negf(",
+		  "rough" },
+		{ "f32(sum(f32(x), axis=-1))", "x:f16[a=3,b=70]", NULL, "row_registers",
+		  "//@ kernel", "-prec-div" },
+		{ "x + 1", "x:f16[a=3,b=70]", NULL, "pointwise",
+		  "//@ define VEC8 = ", "//@ define VEC16" },
+		{ "x + 1", "x:f64[a=3,b=70]", NULL, "pointwise", "//@ define VEC = VEC2 ? 2 : 1\n",
+		  "VEC4" },
+		{ "x + w", "x:f16[a=3,b=70]", "w:f32[b=70]", "pointwise", "w.align >= 16",
+		  "//@ workspace" },
+		{ "sum(x, axis=0)", "x:f32[a=900,b=70]", NULL, "column_split",
+		  "_pass1 grid=((1) * STRIPS * CHUNKS)", "_write" },
+		{ "softmax(x, axis=0)", "x:f32[a=900,b=70]", NULL, "column_split",
+		  "_write grid=", "_total" },
+		{ "matmul(x, w)", "x:bf16[a=3,b=70]", "w:bf16[b=70,c=9]", "matmul_tensor",
+		  "from = &x[", "real" },
+		{ "matmul(x, w)", "x:f32[a=3,b=70]", "w:f32[b=70,c=9]", "matmul",
+		  "a_next[e] = (real)(x[", "copy<" },
+		{ "matmul(x, transpose(w, (1, 0)))", "x:f32[a=3,b=70]", "w:f32[c=9,b=70]", "matmul",
+		  "//@ define B_ALONG_K = 1", "B_VEC" },
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+		const char *inputs[] = { checks[i].input, checks[i].other };
+		const char *text = NULL;
+		struct setting s = { 0 };
+
+		kw_arena_init(&s.arena, 64u << 20);
+		if (!ok(kw_task_parse_line(&s.task, checks[i].expr, inputs, checks[i].other ? 2 : 1,
+					   &s.err) == KW_OK &&
+				kw_expr_complete_task(&s.task, &s.err) == KW_OK &&
+				kw_expr_parse(&s.task, &s.arena, &s.expr, &s.err) == KW_OK &&
+				kw_author_propose(&s.task, s.expr, "cuda", &s.arena, &s.p, &s.count,
+						  &s.reasons, &s.reason_count, &s.err) == KW_OK,
+			"CUDA for %s of %s", checks[i].expr, checks[i].input))
+			diag("%s", s.err.text);
+		for (size_t k = 0; k < s.count; k++)
+			if (strcmp(s.p[k].pattern, checks[i].pattern) == 0)
+				text = strstr(s.p[k].candidate.source, "//@ kernel");
+		if (ok(text, "by %s", checks[i].pattern)) {
+			has_str(text, checks[i].has, "it says so");
+			ok(!strstr(text, checks[i].has_not), "and not %s", checks[i].has_not);
+		}
+		end(&s);
+	}
+}
+
 static void no_backend(void)
 {
 	struct setting s;
@@ -285,6 +345,7 @@ int main(void)
 		refuses(not_covered[i]);
 	odd();
 	forms();
+	cuda();
 	no_backend();
 	return done();
 }
