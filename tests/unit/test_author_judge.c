@@ -165,7 +165,8 @@ static void judge_line(struct kw_judge *j, const char *expr, const char *const *
 /* OpenCL: one of each kind, where there is a runtime. */
 static const char *const opencl[] = { "softmax", "layernorm_bf16", "residual_rmsnorm", "cross_entropy", "argmax_last",
 				      "sum_last_f64", "max_first", "mean_middle", "bias_gelu",
-				      "gelu_bf16", "swiglu", "transpose", "batchnorm_train", "groupnorm" };
+				      "gelu_bf16", "swiglu", "transpose", "batchnorm_train", "groupnorm", "matmul_tn",
+				      "bmm", "matmul_bias_relu", "dequant_matmul_int8" };
 
 int main(void)
 {
