@@ -114,6 +114,8 @@ static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_
 		return g->form == KW_AU_COLUMNS ? NULL : "the innermost axis is reduced";
 	if (g->form != KW_AU_ROWS)
 		return "the innermost axis is not reduced";
+	if (kw_fill_has(p->text, p->len, "share") && !kw_au_lang_find(p->backend)->share)
+		return "the author cannot lay rows into shared memory in this language";
 	if (segments != (g->seg_count > 0))
 		return segments ? "its rows are contiguous" : "its rows lie in segments";
 	if (g->has_total && !totals)

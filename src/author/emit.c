@@ -188,7 +188,8 @@ enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
 	e->lang = kw_au_lang_find(p->backend);
 	e->split =
 		kw_fill_has(p->text, p->len, "combine") || kw_fill_has(p->text, p->len, "earlier");
-	e->keeps = kw_fill_has(p->text, p->len, "keep");
+	e->shares = kw_fill_has(p->text, p->len, "share");
+	e->keeps = e->shares || kw_fill_has(p->text, p->len, "keep");
 	e->late = kw_fill_has(p->text, p->len, "carried");
 	e->rough = narrow_outputs(g->task);
 	e->uses_cores = kw_au_word_in(text, "num_threads");
@@ -289,8 +290,10 @@ const char *kw_au_element(struct kw_au_emit *e, const struct kw_au_tensor *t)
 		size_t at = (size_t)(t - e->g->tensors);
 
 		if (e->in_body && kw_au_is_vector(e, t)) {
-			e->loaded[at] = e->loaded[at] || !e->kept[at];
-			return kw_au_printf(e, e->kept[at] ? "%s_keep[k][i]" : "%s_vec[i]",
+			bool registers = e->kept[at] && !e->shares;
+
+			e->loaded[at] = e->loaded[at] || !registers;
+			return kw_au_printf(e, registers ? "%s_keep[k][i]" : "%s_vec[i]",
 					    t->c_name);
 		}
 		if (strcmp(stride, "1") == 0)

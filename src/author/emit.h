@@ -44,6 +44,8 @@ struct kw_au_emit {
 	const struct kw_au_lang *lang;
 	const struct kw_pattern *pattern;
 	bool rough;   /* every output is narrow: the language's quicker functions do */
+	bool shares;  /* it keeps them in shared memory instead, from where each pass loads NAME_vec
+		       */
 	bool keeps;   /* the pattern keeps rows in registers: NAME_keep[k][i] */
 	bool joining; /* text that joins partial results is being made */
 	bool in_body; /* vectors of inputs are at hand: NAME_vec[i] */
@@ -83,6 +85,7 @@ struct kw_au_emit {
 	bool uses_cores, wants_segs; /* the pattern's signature has them */
 	/* The lists that were filled, whose heads and row values come last; NULL: there is none. */
 	struct kw_fill *stages, *write, *finish, *total;
+	size_t kept_bytes;   /* shared memory for each element of a row */
 	int sites;	     /* how often a team has joined a value */
 	const char *earlier; /* GPU, split: joins the partial results of all passes so far */
 	const char *text;    /* of all slots: which sizes does it use? */

@@ -317,7 +317,9 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 	struct kw_au_args a = { "", "" };
 	const char *rows = kw_au_product(g, g->row_atoms, g->row_count), *lines;
 	const char *cols = g->col_atom >= 0 ? g->atoms[g->col_atom].size : "1";
-	const char *defines[][2] = { { e->lang->strip, NULL }, { NULL, NULL } };
+	const char *defines[][2] = { { e->lang->strip, NULL },
+				     { "KEPT_BYTES", NULL },
+				     { NULL, NULL } };
 
 	for (size_t i = 0; i < g->tensor_count; i++)
 		kw_au_arg_tensor(e, &a, &g->tensors[i]);
@@ -337,6 +339,7 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 					     g->form == KW_AU_COLUMNS ? "1" : cols,
 					     kw_au_product(g, g->seg_atoms, g->seg_count));
 	defines[0][1] = kw_au_vector_lines(e, e->lang->strip, cols, e->vector);
+	defines[1][1] = kw_au_printf(e, "//@ define KEPT_BYTES = %zu\n", e->kept_bytes);
 	e->defines = defines;
 	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", kw_au_plan(e, kernel, &a, f), lines));
 	e->defines = NULL;

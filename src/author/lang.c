@@ -62,6 +62,7 @@ static const struct kw_au_lang languages[] = {
 	  .store = "STORE_VEC($to, $from);",
 	  .team = "team<kw_op_$op, $site>($value)",
 	  .all = "team_all<kw_op_$op>($value)",
+	  .share = "$type(*$name)[VEC] = ($type(*)[VEC])(shared + $offset) + lane;",
 	  .names = cuda_names,
 	  .rough = cuda_rough,
 	  .rough_lines = "//@ flags -prec-div=false\n" },

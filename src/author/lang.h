@@ -34,7 +34,10 @@ struct kw_au_lang {
 	bool forms;	   /* its header has the cheaper forms of author/forms.h */
 	bool packs;	   /* `store` takes floats for an output that is narrower */
 	const char *erf1;  /* a function of 1 + erf(x) that does for narrow outputs; NULL: none */
-	const char *all;   /* the same of all threads of the block */
+	const char *
+		share; /* declares $name, a thread's place in the vectors of a row of $type that lie
+			  in shared memory behind $offset bytes; NULL: there are no such patterns */
+	const char *all; /* the same of all threads of the block */
 	/* Functions that are called something else than in kw.h; ends with a NULL. `rough` ones are
 	 * exact to a few units of f16, and used where every output is that narrow. */
 	const char *const (*names)[2], *const (*rough)[2];

@@ -52,7 +52,7 @@ static void choose_cached(struct kw_au_emit *e, const uint64_t *passes)
 	const struct kw_expr *x = e->g->expr;
 
 	if (e->g->form != KW_AU_ROWS || e->split || e->g->seg_count ||
-	    (e->lang->device && !e->keeps))
+	    (e->lang->device && (!e->keeps || e->shares)))
 		return;
 	for (size_t i = 0; i < x->node_count; i++) {
 		if (!twice(passes[i]) || !dear(x->nodes[i]) || e->cached_count == KW_AU_MAX_CACHED)
@@ -146,17 +146,50 @@ static const char *keep_text(struct kw_au_emit *e)
 	return s;
 }
 
-/* From where the loops stand to an array. */
-static const char *move(struct kw_au_emit *e, const char *how, const struct kw_au_tensor *t,
-			const char *array)
+/* The same where all threads' vectors of a row lie in shared memory, one tensor behind the other.
+ */
+static const char *share_text(struct kw_au_emit *e)
 {
-	const char *at =
-		kw_au_printf(e, "%s_%s + col", t->c_name, t->mask & e->seg_mask ? "seg" : "row");
+	const char *s = "";
+
+	for (size_t i = 0; i < e->g->tensor_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[i];
+		const char *const words[][2] = { { "type", kw_au_storage(t->dtype) },
+						 { "name", kw_au_printf(e, "%s_keep", t->c_name) },
+						 { "offset",
+						   kw_au_printf(e, "STRIPS * LANES * %s * %zu",
+								e->lang->strip, e->kept_bytes) },
+						 { NULL, NULL } };
+
+		if (!e->kept[i])
+			continue;
+		s = kw_au_printf(e, "%s%s\n", s, kw_au_put(e, e->lang->share, words));
+		e->kept_bytes += kw_dtype_bytes(t->dtype);
+	}
+	return s;
+}
+
+/* Between `at` and an array. */
+static const char *move(struct kw_au_emit *e, const char *how, const struct kw_au_tensor *t,
+			const char *at, const char *array)
+{
 	const char *const words[][2] = { { t->output ? "to" : "from", at },
 					 { t->output ? "from" : "to", array },
 					 { NULL, NULL } };
 
 	return kw_au_printf(e, "%s\n", kw_au_put(e, how, words));
+}
+
+/* Where the loops stand in memory. */
+static const char *place(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	return kw_au_printf(e, "%s_%s + col", t->c_name, t->mask & e->seg_mask ? "seg" : "row");
+}
+
+/* A thread's vector number k of a kept row. */
+static const char *kept_vector(struct kw_au_emit *e, const struct kw_au_tensor *t)
+{
+	return kw_au_printf(e, e->shares ? "%s_keep[k * LANES]" : "%s_keep[k]", t->c_name);
 }
 
 static const char *fetch_text(struct kw_au_emit *e)
@@ -167,9 +200,9 @@ static const char *fetch_text(struct kw_au_emit *e)
 		const struct kw_au_tensor *t = &e->g->tensors[i];
 
 		if (e->kept[i])
-			s = kw_au_printf(e, "%s%s", s,
-					 move(e, e->lang->fetch, t,
-					      kw_au_printf(e, "%s_keep[k]", t->c_name)));
+			s = kw_au_printf(
+				e, "%s%s", s,
+				move(e, e->lang->fetch, t, place(e, t), kept_vector(e, t)));
 	}
 	return s;
 }
@@ -189,7 +222,9 @@ static const char *load_text(struct kw_au_emit *e)
 		e->vector[i] = true;
 		arrays = kw_au_printf(e, "%s%s%s %s[%s];\n", arrays, e->lang->array,
 				      kw_au_storage(t->dtype), name, e->lang->strip);
-		moves = kw_au_printf(e, "%s%s", moves, move(e, e->lang->load, t, name));
+		moves = kw_au_printf(e, "%s%s", moves,
+				     move(e, e->lang->load, t,
+					  e->kept[i] ? kept_vector(e, t) : place(e, t), name));
 	}
 	return *moves ? kw_au_printf(e, "%s\n%s", arrays, moves) : "";
 }
@@ -387,7 +422,7 @@ static const char *into_strip(struct kw_au_emit *e, const struct kw_au_tensor *t
 
 static const char *output_store(struct kw_au_emit *e, const struct kw_au_tensor *t)
 {
-	return move(e, e->lang->store, t, kw_au_printf(e, "%s_strip", t->c_name));
+	return move(e, e->lang->store, t, place(e, t), kw_au_printf(e, "%s_strip", t->c_name));
 }
 
 static void fill_write(struct kw_au_emit *e, struct kw_fill *f)
@@ -709,7 +744,8 @@ enum kw_status kw_au_emit_loops(struct kw_au_emit *e, struct kw_fill *f)
 	if (!e->lang->device)
 		kw_fill_set(f, "thread", thread_text(e));
 	if (e->keeps) {
-		kw_fill_set(f, "keep", keep_text(e));
+		kw_fill_set(f, e->shares ? "share" : "keep",
+			    e->shares ? share_text(e) : keep_text(e));
 		kw_fill_set(f, "fetch", fetch_text(e));
 	}
 	set_finish(e, f, finish, total);
