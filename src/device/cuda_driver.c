@@ -35,7 +35,7 @@ enum kw_status kw_cuda_load(const struct kw_cuda **out, struct kw_error *err)
 	pthread_once(&once, load);
 	if (!library)
 		return kw_fail(err, KW_ERR_ENV, "", "no NVIDIA driver: libcuda.so.1 was not found; install the driver of the GPU, "
-						    "or build for a device that is elsewhere with --device SHEET");
+						    "or build for one that is elsewhere: kwright eval --device SHEET");
 	if (missing)
 		return kw_fail(err, KW_ERR_ENV, "libcuda.so.1", "the driver is too old: it has no %s; CUDA 12.0 (driver 525) "
 								"or later is needed", missing);

@@ -115,7 +115,7 @@ static enum kw_status find_device(struct nvidia *n, struct kw_error *err)
 	enum kw_status st;
 
 	if (r == CUDA_NO_DEVICE || (r == CUDA_SUCCESS && (cu->DeviceGetCount(&count) != CUDA_SUCCESS || count == 0)))
-		return kw_fail(err, KW_ERR_ENV, "", "there is no NVIDIA GPU here; build for one that is elsewhere with --device SHEET");
+		return kw_fail(err, KW_ERR_ENV, "", "there is no NVIDIA GPU here; build for one that is elsewhere: kwright eval --device SHEET");
 	if ((st = kw_cuda_status(cu, r, "cuInit", err)) != KW_OK ||
 	    (st = kw_cuda_status(cu, cu->DeviceGet(&n->device, n->ordinal), "cuDeviceGet", err)) != KW_OK)
 		return st;
