@@ -23,6 +23,7 @@ static void *nap(void *arg)
 /* Between fork and its end: a process of so many threads, which sleep, or of one that computes. */
 static _Noreturn void live(int threads, int ready)
 {
+	struct timespec now;
 	pthread_t id;
 	char byte = 0;
 
@@ -32,8 +33,8 @@ static _Noreturn void live(int threads, int ready)
 			_exit(1);
 	if (write(ready, &byte, 1) != 1)
 		_exit(1);
-	for (volatile int spin = 0; threads == 0;)
-		spin++;
+	while (threads == 0)
+		clock_gettime(CLOCK_MONOTONIC, &now);
 	nap(NULL);
 	_exit(0);
 }
