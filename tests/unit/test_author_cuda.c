@@ -177,7 +177,7 @@ static void stands_alone(const struct kw_pattern *p)
 		"]\n";
 	struct job j = { 0 };
 	struct kw_bound_plan b;
-	struct kw_candidate c;
+	struct kw_candidate c = { 0 };
 	struct kw_proposal alone = { .pattern = p->name };
 	bool good;
 
