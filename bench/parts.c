@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "device/cpu.h"
+#include "device/device.h"
 #include "judge/compare.h"
 #include "judge/inputs.h"
 
@@ -79,7 +80,7 @@ static void ceilings(void)
 	struct kw_ceiling c;
 
 	kw_cpu_probe(&h);
-	printf("cpu\t%s\t%d cores, last-level cache %lld MiB\n", h.name, kw_cpu_usable(),
+	printf("cpu\t%s\t%d cores, last-level cache %lld MiB\n", h.name, kw_host_cores(),
 	       (long long)(h.last_level_cache_bytes >> 20));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		bool flops = kinds[i].kind >= KW_CEILING_FLOPS_F32;
