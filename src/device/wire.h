@@ -5,6 +5,8 @@
 #ifndef KW_DEVICE_WIRE_H
 #define KW_DEVICE_WIRE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -78,5 +80,9 @@ struct wire_reply {
 	int32_t landlock_abi, pad;
 	char text[160];
 };
+
+/* A player's side, of every device: receives a command and up to max descriptors (max is 0 or WIRE_MAPS_MAX); false when the
+ * judge has gone. */
+bool kw_wire_receive(void *in, size_t bytes, int *fds, int max, int *got);
 
 #endif
