@@ -477,6 +477,9 @@ static bool alike(const struct kw_au_graph *g, int p, int q)
 			continue;
 		if (at < 0 || at + 1 >= t->atom_count || t->atoms[at + 1] != q)
 			return false;
+		/* One loop over both would need one stride. */
+		if (i < g->task->input_count && kw_tensor_any_strides(&g->task->inputs[i]))
+			return false;
 	}
 	for (size_t i = 0; i < g->expr->node_count; i++) {
 		uint32_t m = g->nodes[g->expr->nodes[i]->id].mask;

@@ -28,6 +28,27 @@ void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct 
 				  kw_au_printf(e, "int64_t %s_stride%d", t->c_name, i));
 }
 
+/* Where the task says that an input has strides, nobody assumes for us that the others are those of a contiguous one. */
+const char *kw_au_require_strides(struct kw_au_emit *e)
+{
+	const struct kw_task *task = e->g->task;
+	const char *lines = "";
+
+	for (size_t i = 0; i < task->input_count; i++) {
+		const struct kw_au_tensor *t = &e->g->tensors[i];
+		const char *plain = "1";
+
+		for (int k = task->inputs[i].rank - 1; k >= 0 && t->used && kw_tensor_any_strides(&task->inputs[i]); k--) {
+			if (!(t->strides >> k & 1))
+				lines = kw_au_printf(e, "%s//@ require %s.dim%d <= 1 || %s.stride%d == %s\n", lines, t->name, k,
+						     t->name, k, plain);
+			plain = kw_au_printf(e, "%s%s%s.dim%d", k == task->inputs[i].rank - 1 ? "" : plain,
+					     k == task->inputs[i].rank - 1 ? "" : " * ", t->name, k);
+		}
+	}
+	return lines;
+}
+
 /* A workspace line, and the argument. */
 const char *kw_au_arg_workspace(struct kw_au_emit *e, struct kw_au_args *a, const char *lines,
 				const char *name, enum kw_dtype d, const char *shape)
@@ -331,6 +352,7 @@ enum kw_status kw_au_emit_interface(struct kw_au_emit *e, const char *kernel, st
 	kw_au_arg_size(e, &a, cols, "cols");
 	for (size_t i = 0; i < g->task->input_count; i++)
 		kw_au_arg_strides(e, &a, &g->tensors[i]);
+	lines = kw_au_printf(e, "%s%s", lines, kw_au_require_strides(e));
 	if (e->uses_cores)
 		kw_au_arg(e, &a, "cores:i32", "int32_t cores");
 	for (int i = 0; i < e->red_count; i++)

@@ -214,6 +214,7 @@ static const char *arguments(struct product *p, struct kw_au_args *args)
 		kw_au_arg_strides(e, args, &e->g->tensors[i]);
 	if (!e->lang->device)
 		kw_au_arg(e, args, "cores:i32", "int32_t cores");
+	lines = kw_au_printf(e, "%s%s", lines, kw_au_require_strides(e));
 	return lines;
 }
 

@@ -51,7 +51,14 @@ static void tensor_text(const struct kw_tensor_decl *d, struct kw_buf *out)
 	kw_buf_printf(out, "  %s: %s[", d->name, kw_dtype_name(d->dtype));
 	for (int i = 0; i < d->rank; i++)
 		kw_buf_printf(out, "%s%s", i ? ", " : "", kw_intexpr_text(d->shape[i]));
-	kw_buf_addz(out, "]\n");
+	kw_buf_addz(out, "]");
+	for (int i = 0; i < d->rank && d->has_strides; i++)
+		kw_buf_printf(out, "%s%s%s", i ? ", " : ", strides [", kw_intexpr_text(d->stride[i]), i == d->rank - 1 ? "]" : "");
+	if (d->align_bytes)
+		kw_buf_printf(out, ", aligned to %lld bytes", (long long)d->align_bytes);
+	if (d->contiguous != KW_CONTIGUOUS_UNSAID)
+		kw_buf_addz(out, d->contiguous == KW_CONTIGUOUS_ALWAYS ? ", always contiguous" : ", any strides");
+	kw_buf_addz(out, "\n");
 }
 
 static void head_text(const struct kw_op_task *t, struct kw_buf *out)

@@ -247,7 +247,8 @@ static bool is_argument(const struct kw_plan *p, const char *name)
 }
 
 /* A kernel knows only the strides that it is given: each other one must be what it is in a
- * contiguous tensor. (A tensor map carries its strides itself.) */
+ * contiguous tensor. (A tensor map carries its strides itself.) But where the task itself says what the strides are, or
+ * that any may come, whoever ignores them is wrong and not just inapplicable. */
 static enum kw_status check_strides(struct binder *b)
 {
 	const struct kw_plan *p = b->plan;
@@ -257,7 +258,7 @@ static enum kw_status check_strides(struct binder *b)
 		struct strides s = { .name = tensor(b->task, i)->name };
 		int64_t plain[KW_MAX_RANK];
 
-		if (kw_view_is_contiguous(v) || !is_argument(p, s.name))
+		if (kw_view_is_contiguous(v) || !is_argument(p, s.name) || kw_tensor_any_strides(tensor(b->task, i)))
 			continue;
 		for (size_t k = 0; k < p->define_count; k++)
 			kw_intexpr_names(p->defines[k].expr, on_stride, &s);

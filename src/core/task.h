@@ -55,6 +55,10 @@ enum kw_layout_kind {
 	KW_LAYOUT_COUNT
 };
 
+/* What a task says of the layouts of an input. ALWAYS: no case may have another. NEVER_SURE: any may come, so a kernel that
+ * takes no strides is wrong there, and not just inapplicable. */
+enum kw_contiguity { KW_CONTIGUOUS_UNSAID, KW_CONTIGUOUS_ALWAYS, KW_CONTIGUOUS_NEVER_SURE };
+
 enum kw_compare_mode {
 	KW_COMPARE_VALUES,             /* numbers within tolerance */
 	KW_COMPARE_INDICES,            /* index outputs: ties are equal if the values they select are */
@@ -70,6 +74,10 @@ struct kw_tensor_decl {
 	bool has_range;
 	struct kw_intexpr *range_lo_int, *range_hi_int; /* integer ranges may use dims; NULL if plain */
 	double range_lo, range_hi;
+	struct kw_intexpr *stride[KW_MAX_RANK];  /* inputs: in elements, in dims; where has_strides */
+	bool has_strides;                        /* declared: in every case, and known to every kernel */
+	enum kw_contiguity contiguous;           /* inputs: what the task promises of all their layouts */
+	int64_t align_bytes;                     /* inputs: what every address is a multiple of, and no more; 0: not said */
 	bool inout;                              /* input that the kernel also updates */
 	enum kw_compare_mode compare;            /* outputs */
 	const char *indexes;                     /* compare: indices -> the input whose values they select */
@@ -144,8 +152,15 @@ enum kw_status kw_case_env(const struct kw_task *t, const struct kw_case *c, str
 /* Concrete shape of a declaration under a case. */
 enum kw_status kw_tensor_shape(const struct kw_tensor_decl *d, const struct kw_intenv *env,
 			       struct kw_shape *out, struct kw_error *err);
-/* Builds a case from dim values (unseen shapes); label is made. Layouts contiguous. */
-enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, bool perf,
+/* The strides of a declaration that has them, under a case: 0 or more, and no element in two places but where a stride is 0. */
+enum kw_status kw_tensor_strides(const struct kw_tensor_decl *d, const struct kw_intenv *env, const struct kw_shape *shape,
+				 int64_t stride[KW_MAX_RANK], struct kw_error *err);
+/* Whether a kernel has to cope with the strides of this input: it cannot say that its layout does not concern it. */
+bool kw_tensor_any_strides(const struct kw_tensor_decl *d);
+/* Whether an input can be laid out so: enough dims, and nothing that the task says of it against it. */
+bool kw_layout_fits(const struct kw_tensor_decl *d, enum kw_layout_kind l);
+/* Builds a case from dim values (unseen shapes); label is made. layouts: one per input; NULL: contiguous. */
+enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, const enum kw_layout_kind *layouts, bool perf,
 			    struct kw_arena *a, struct kw_case *out, struct kw_error *err);
 const char *kw_dist_name(enum kw_dist d);
 const char *kw_layout_name(enum kw_layout_kind l);

@@ -39,12 +39,14 @@ static enum kw_status check_shapes(const struct kw_task *t, const struct kw_case
 	struct kw_intenv_var vars[KW_TASK_MAX_DIMS];
 	struct kw_intenv env = { .vars = vars, .count = t->dim_count };
 	struct kw_shape shape;
+	int64_t stride[KW_MAX_RANK];
 	enum kw_status s = KW_OK;
 
 	for (size_t i = 0; i < t->dim_count; i++)
 		vars[i] = (struct kw_intenv_var){ t->dims[i].name, c->dims[i] };
 	for (size_t i = 0; i < t->input_count && s == KW_OK; i++)
-		s = kw_tensor_shape(&t->inputs[i], &env, &shape, err);
+		if ((s = kw_tensor_shape(&t->inputs[i], &env, &shape, err)) == KW_OK && t->inputs[i].has_strides)
+			s = kw_tensor_strides(&t->inputs[i], &env, &shape, stride, err);
 	for (size_t i = 0; i < t->output_count && s == KW_OK; i++)
 		s = kw_tensor_shape(&t->outputs[i], &env, &shape, err);
 	if (s != KW_OK)
@@ -63,7 +65,7 @@ static enum kw_status alloc_case(const struct kw_task *t, struct kw_arena *a, st
 	return KW_OK;
 }
 
-enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, bool perf,
+enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, const enum kw_layout_kind *layouts, bool perf,
 			    struct kw_arena *a, struct kw_case *out, struct kw_error *err)
 {
 	char text[256];
@@ -76,6 +78,8 @@ enum kw_status kw_case_make(const struct kw_task *t, const int64_t *dims, bool p
 			return kw_fail(err, KW_ERR_INPUT, t->file, "%s", text);
 		out->dims[i] = dims[i];
 	}
+	for (size_t i = 0; i < t->input_count && layouts; i++)
+		out->layouts[i] = layouts[i];
 	out->perf = perf;
 	out->label = make_label(t, out, a);
 	if (!out->label)
@@ -121,40 +125,6 @@ enum kw_status kw_tensor_shape(const struct kw_tensor_decl *d, const struct kw_i
 	return KW_OK;
 }
 
-static enum kw_status read_layout(const struct kw_task_reader *r, const struct kw_yaml *map,
-				  struct kw_case *c)
-{
-	const char *names[KW_LAYOUT_COUNT], *inputs[KW_TASK_MAX_TENSORS];
-	const struct kw_task *t = r->task;
-	int which, layout;
-	enum kw_status s;
-
-	if (map->kind != KW_YAML_MAP)
-		return kw_yaml_fail(map, r->err, "'layout' must be a map, like { x: sliced }");
-	for (int i = 0; i < KW_LAYOUT_COUNT; i++)
-		names[i] = kw_layout_name((enum kw_layout_kind)i);
-	for (size_t i = 0; i < t->input_count; i++)
-		inputs[i] = t->inputs[i].name;
-	for (const struct kw_yaml *n = map->first; n; n = n->next) {
-		struct kw_yaml key = { .kind = KW_YAML_SCALAR, .file = n->file, .text = n->key,
-				       .line = n->key_line, .column = n->key_column };
-
-		s = kw_task_read_word(&key, "an input", inputs, t->input_count, &which, r->err);
-		if (s == KW_OK)
-			s = kw_task_read_word(n, "a layout", names, KW_LAYOUT_COUNT, &layout, r->err);
-		if (s != KW_OK)
-			return s;
-		if (t->inputs[which].rank < (layout == KW_LAYOUT_SLICED ||
-					     layout == KW_LAYOUT_TRANSPOSED ? 2
-					     : layout == KW_LAYOUT_STEP ||
-						       layout == KW_LAYOUT_EXPANDED ? 1 : 0))
-			return kw_yaml_fail(n, r->err, "'%s' has too few dimensions to be %s", n->key,
-					    names[layout]);
-		c->layouts[which] = (enum kw_layout_kind)layout;
-	}
-	return KW_OK;
-}
-
 static enum kw_status read_size(const struct kw_task_reader *r, const struct kw_yaml *map, size_t i,
 				struct kw_case *c)
 {
@@ -186,7 +156,8 @@ static enum kw_status check_case_keys(const struct kw_task_reader *r, const stru
 	return kw_yaml_check_keys(map, keys, r->err);
 }
 
-static enum kw_status read_case(const struct kw_task_reader *r, const struct kw_yaml *map, bool perf,
+/* number: of the case in its list. */
+static enum kw_status read_case(const struct kw_task_reader *r, const struct kw_yaml *map, bool perf, size_t number,
 				struct kw_case *c)
 {
 	const struct kw_yaml *layout = kw_yaml_find(map, "layout");
@@ -199,10 +170,12 @@ static enum kw_status read_case(const struct kw_task_reader *r, const struct kw_
 	c->line = map->line;
 	for (size_t i = 0; i < r->task->dim_count && s == KW_OK; i++)
 		s = read_size(r, map, i, c);
+	if (s == KW_OK && !perf)
+		kw_task_vary_layouts(r->task, number, c);
 	if (s == KW_OK && r->layout)
-		s = read_layout(r, r->layout, c);
+		s = kw_task_read_layout(r, r->layout, c);
 	if (s == KW_OK && layout)
-		s = read_layout(r, layout, c);
+		s = kw_task_read_layout(r, layout, c);
 	if (s == KW_OK)
 		s = kw_yaml_get_bool(map, "large", false, &c->large, r->err);
 	if (s != KW_OK)
@@ -221,12 +194,13 @@ static enum kw_status read_list(const struct kw_task_reader *r, const char *key,
 {
 	const struct kw_yaml *list = kw_yaml_find(r->root, key);
 	struct kw_task *t = r->task;
+	size_t number = 0;
 	enum kw_status s = KW_OK;
 
 	if (!list || kw_yaml_is_plain_null(list))
 		return KW_OK;
 	for (const struct kw_yaml *n = list->first; n && s == KW_OK; n = n->next) {
-		s = read_case(r, n, perf, &t->cases[t->case_count]);
+		s = read_case(r, n, perf, number++, &t->cases[t->case_count]);
 		t->case_count += s == KW_OK;
 		t->perf_count += s == KW_OK && perf;
 	}

@@ -13,6 +13,7 @@ enum {
 	KW_TASK_MAX_TENSORS = 32,   /* inputs, and outputs */
 	KW_TASK_MAX_PARAMS = 32,
 	KW_TASK_MAX_CASES = 256,
+	KW_TASK_MAX_ALIGN = 4096,   /* bytes: a page, which every device can give */
 	KW_CORE_MAX_NAME = 48
 };
 
@@ -52,5 +53,9 @@ enum kw_status kw_task_read_inputs(struct kw_task_reader *r, const struct kw_yam
 enum kw_status kw_task_read_outputs(struct kw_task_reader *r, const struct kw_yaml *map);
 enum kw_status kw_task_read_reference(struct kw_task_reader *r, const struct kw_yaml *map);
 enum kw_status kw_task_read_cases(struct kw_task_reader *r);
+/* task_layout.c: `layout: { x: sliced }` of a case; and what a check case has that does not say: where no layout is promised,
+ * the number-th of those that fit. */
+enum kw_status kw_task_read_layout(const struct kw_task_reader *r, const struct kw_yaml *map, struct kw_case *c);
+void kw_task_vary_layouts(const struct kw_task *t, size_t number, struct kw_case *c);
 
 #endif

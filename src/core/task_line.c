@@ -142,30 +142,109 @@ static enum kw_status fail_dtype(struct line_reader *r, struct kw_str word)
 	return fail_spec(r, "unknown dtype", word);
 }
 
+/* In quotes each, so that an expression with a comma stays one. */
+static void add_strides(struct line_reader *r, struct kw_str list)
+{
+	int depth = 0;
+
+	kw_buf_addz(&r->inputs, ", strides: [\"");
+	for (size_t i = 0; i < list.len; i++) {
+		depth += (list.ptr[i] == '(') - (list.ptr[i] == ')');
+		if (list.ptr[i] == ',' && depth == 0)
+			kw_buf_addz(&r->inputs, "\", \"");
+		else
+			kw_buf_addc(&r->inputs, list.ptr[i]);
+	}
+	kw_buf_addz(&r->inputs, "\"]");
+}
+
+static enum kw_status fail_word(struct line_reader *r, const char *const *keys, size_t count, struct kw_str key)
+{
+	char text[64];
+	const char *near;
+
+	snprintf(text, sizeof(text), KW_STR_FMT, (int)(key.len > 60 ? 60 : key.len), key.ptr);
+	near = kw_str_nearest(text, keys, count);
+	if (near)
+		return kw_fail(r->err, KW_ERR_USAGE, "", "--input '%.200s': unknown word '%s'; did you mean '%s'?", r->spec, text,
+			       near);
+	return fail_spec(r, "expected strides=, align= or contiguous= behind the sizes, not", key);
+}
+
+/* What may follow the sizes: `strides=[cols + 4, 1] align=4 contiguous=false`, written on as keys. */
+static enum kw_status add_words(struct line_reader *r, struct kw_str rest)
+{
+	static const char *const keys[] = { "strides", "align", "contiguous" };
+	const size_t count = sizeof(keys) / sizeof(keys[0]);
+	struct kw_str key, value;
+
+	for (rest = kw_str_trim(rest); rest.len; rest = kw_str_trim(rest)) {
+		const char *at = memchr(rest.ptr, '=', rest.len);
+		size_t known = 0, end;
+
+		key = kw_str_trim((struct kw_str){ rest.ptr, at ? (size_t)(at - rest.ptr) : rest.len });
+		while (known < count && !kw_str_eqz(key, keys[known]))
+			known++;
+		if (known == count)
+			return fail_word(r, keys, count, key);
+		if (!at)
+			return fail_spec(r, "the = is missing behind", key);
+		value = kw_str_trim((struct kw_str){ at + 1, (size_t)(rest.ptr + rest.len - (at + 1)) });
+		at = value.len ? memchr(value.ptr, value.ptr[0] == '[' ? ']' : ' ', value.len) : NULL;
+		end = at ? (size_t)(at - value.ptr) + (value.ptr[0] == '[') : value.len;
+		rest = (struct kw_str){ value.ptr + end, value.len - end };
+		value.len = end;
+		if (value.len == 0 || (value.ptr[0] == '[' && value.ptr[value.len - 1] != ']'))
+			return fail_spec(r, "a value is missing or not closed behind", key);
+		if (known > 0) {
+			kw_buf_printf(&r->inputs, ", %s: " KW_STR_FMT, keys[known], KW_STR_ARG(value));
+			continue;
+		}
+		if (value.ptr[0] != '[')
+			return fail_spec(r, "expected strides=[…], got", value);
+		add_strides(r, (struct kw_str){ value.ptr + 1, value.len - 2 });
+	}
+	return KW_OK;
+}
+
+/* "f16[128,4096] align=16" or "f16 align=16": the dtype, what is between the brackets, and what follows. */
+static enum kw_status cut_spec(struct line_reader *r, struct kw_str rest, struct kw_str *dtype, struct kw_str *sizes,
+			       struct kw_str *words)
+{
+	const char *open = memchr(rest.ptr, '[', rest.len), *end = memchr(rest.ptr, ' ', rest.len);
+
+	*dtype = rest;
+	*sizes = *words = (struct kw_str){ rest.ptr + rest.len, 0 };
+	if (open && (!end || end > open || kw_str_trim((struct kw_str){ end, (size_t)(open - end) }).len == 0)) {
+		dtype->len = (size_t)(open - rest.ptr);
+		*sizes = kw_str_trim((struct kw_str){ open + 1, rest.len - dtype->len - 1 });
+		end = sizes->len ? memchr(sizes->ptr, ']', sizes->len) : NULL;
+		if (!end)
+			return fail_spec(r, "the ] is missing behind", *sizes);
+		*words = (struct kw_str){ end + 1, (size_t)(sizes->ptr + sizes->len - (end + 1)) };
+		sizes->len = (size_t)(end - sizes->ptr);
+	} else if (end) { /* a scalar */
+		dtype->len = (size_t)(end - rest.ptr);
+		*words = (struct kw_str){ end, rest.len - dtype->len };
+	}
+	*dtype = kw_str_trim(*dtype);
+	return KW_OK;
+}
+
 /* x:f16[128,4096] */
 static enum kw_status add_input(struct line_reader *r, const char *spec)
 {
-	struct kw_str rest = kw_str_trim(kw_str_from(spec)), name, dtype, sizes = { "", 0 };
+	struct kw_str rest = kw_str_trim(kw_str_from(spec)), name, dtype, sizes, words;
 	enum kw_status s;
 
 	r->spec = spec;
 	if (!memchr(spec, ':', strlen(spec)) || !kw_str_split(&rest, ':', &name))
 		return fail_spec(r, "expected NAME:DTYPE[SIZES], got", rest);
-	if (!rest.ptr)
-		rest = (struct kw_str){ "", 0 };
+	rest = rest.ptr ? kw_str_trim(rest) : (struct kw_str){ "", 0 };
 	name = kw_str_trim(name);
-	dtype = rest;
-	for (size_t i = 0; i < rest.len; i++) {
-		if (rest.ptr[i] != '[')
-			continue;
-		dtype.len = i;
-		sizes = kw_str_trim((struct kw_str){ rest.ptr + i + 1, rest.len - i - 1 });
-		if (sizes.len == 0 || sizes.ptr[sizes.len - 1] != ']')
-			return fail_spec(r, "the ] is missing behind", sizes);
-		sizes.len--;
-		break;
-	}
-	dtype = kw_str_trim(dtype);
+	s = cut_spec(r, rest, &dtype, &sizes, &words);
+	if (s != KW_OK)
+		return s;
 	if (kw_dtype_parse(dtype) == KW_DTYPE_NONE)
 		return fail_dtype(r, dtype);
 	for (size_t i = 0; i < name.len; i++)
@@ -176,7 +255,10 @@ static enum kw_status add_input(struct line_reader *r, const char *spec)
 	kw_buf_printf(&r->inputs, "  " KW_STR_FMT ": { dtype: %s, shape: [", KW_STR_ARG(name),
 		      kw_dtype_name(kw_dtype_parse(dtype)));
 	s = add_sizes(r, sizes);
-	kw_buf_addz(&r->inputs, "] }\n");
+	kw_buf_addz(&r->inputs, "]");
+	if (s == KW_OK)
+		s = add_words(r, words);
+	kw_buf_addz(&r->inputs, " }\n");
 	return s;
 }
 

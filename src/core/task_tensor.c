@@ -204,9 +204,61 @@ static enum kw_status read_tensor(struct kw_task_reader *r, const struct kw_yaml
 	return s == KW_OK ? read_shape(r, map, d) : s;
 }
 
+/* strides: [ld, 1], in elements */
+static enum kw_status read_strides(struct kw_task_reader *r, const struct kw_yaml *map, struct kw_tensor_decl *d)
+{
+	const struct kw_yaml *list = kw_yaml_find(map, "strides");
+	int count = 0;
+	enum kw_status s = KW_OK;
+
+	if (!list)
+		return KW_OK;
+	if (list->kind != KW_YAML_SEQ)
+		return kw_yaml_fail(list, r->err, "'strides' must be a list, like [cols + 4, 1]");
+	if (list->child_count != (size_t)d->rank)
+		return kw_yaml_fail(list, r->err, "%zu strides for %d dimension%s; one is needed for each", list->child_count, d->rank,
+				    d->rank == 1 ? "" : "s");
+	for (const struct kw_yaml *n = list->first; n && s == KW_OK; n = n->next)
+		s = kw_task_read_intexpr(r, n, &d->stride[count++]);
+	d->has_strides = true;
+	return s;
+}
+
+/* align: 4, in bytes */
+static enum kw_status read_align(struct kw_task_reader *r, const struct kw_yaml *map, struct kw_tensor_decl *d)
+{
+	const struct kw_yaml *n = kw_yaml_find(map, "align");
+	int64_t least = (int64_t)kw_dtype_bytes(d->dtype);
+	enum kw_status s = n ? kw_yaml_i64(n, &d->align_bytes, r->err) : KW_OK;
+
+	if (s != KW_OK || !n)
+		return s;
+	if (d->align_bytes < least || d->align_bytes > KW_TASK_MAX_ALIGN || (d->align_bytes & (d->align_bytes - 1)) != 0)
+		return kw_yaml_fail(n, r->err, "'align' is in bytes: a power of two from %lld (an element of %s) to %d",
+				    (long long)least, kw_dtype_name(d->dtype), KW_TASK_MAX_ALIGN);
+	return KW_OK;
+}
+
+/* contiguous: true promises it, false promises nothing */
+static enum kw_status read_contiguous(struct kw_task_reader *r, const struct kw_yaml *map, struct kw_tensor_decl *d)
+{
+	const struct kw_yaml *n = kw_yaml_find(map, "contiguous");
+	bool yes = false;
+	enum kw_status s = kw_yaml_get_bool(map, "contiguous", false, &yes, r->err);
+
+	if (s != KW_OK || !n)
+		return s;
+	if (d->has_strides)
+		return kw_task_fail_key(n, r->err, "'%s' has 'strides', which say whether it is contiguous", d->name);
+	d->contiguous = yes ? KW_CONTIGUOUS_ALWAYS : KW_CONTIGUOUS_NEVER_SURE;
+	if (!yes && d->rank == 0)
+		return kw_yaml_fail(n, r->err, "'%s' is a scalar, which has no strides", d->name);
+	return KW_OK;
+}
+
 enum kw_status kw_task_read_inputs(struct kw_task_reader *r, const struct kw_yaml *map)
 {
-	static const char *const keys[] = { "dtype", "shape", "dist", "range", "inout", NULL };
+	static const char *const keys[] = { "dtype", "shape", "dist", "range", "strides", "align", "contiguous", "inout", NULL };
 	struct kw_task *t = r->task;
 	enum kw_status s = kw_task_check_map(map, KW_TASK_MAX_TENSORS, false, r->err);
 
@@ -221,6 +273,12 @@ enum kw_status kw_task_read_inputs(struct kw_task_reader *r, const struct kw_yam
 		s = read_tensor(r, n, keys, d);
 		if (s == KW_OK)
 			s = read_dist(r, n, d);
+		if (s == KW_OK)
+			s = read_strides(r, n, d);
+		if (s == KW_OK)
+			s = read_align(r, n, d);
+		if (s == KW_OK)
+			s = read_contiguous(r, n, d);
 		if (s == KW_OK)
 			s = kw_yaml_get_bool(n, "inout", false, &d->inout, r->err);
 		if (s == KW_OK && d->inout)

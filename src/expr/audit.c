@@ -221,7 +221,7 @@ static bool invent(const struct audit *t, struct kw_arena *a, struct kw_case *c)
 			v = v < task->dims[i].min ? task->dims[i].min : v;
 			dims[i] = v > task->dims[i].max ? task->dims[i].max : v;
 		}
-		if (task->dim_count <= 64 && kw_case_make(task, dims, false, a, c, NULL) == KW_OK &&
+		if (task->dim_count <= 64 && kw_case_make(task, dims, NULL, false, a, c, NULL) == KW_OK &&
 		    case_elements(t, c, &out) >= 0 && out > 0 && out <= SMALL_ELEMENTS)
 			return true;
 	}

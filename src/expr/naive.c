@@ -33,7 +33,7 @@ static bool same_size(const struct kw_node *p, const struct kw_node *q)
 
 bool naive_is_flat(struct gen *g, const struct kw_node *n, const struct kw_node *root)
 {
-	if (n->rank && !same_size(n, root))
+	if (n->rank && (!same_size(n, root) || naive_is_strided(g, n)))
 		return false;
 	if (g->array[n->id] || n->kind == KW_NODE_PARAM || n->kind == KW_NODE_CONST || n->kind == KW_NODE_DIM)
 		return true;
@@ -238,8 +238,8 @@ void naive_declare(struct gen *g)
 		kw_buf_printf(&g->args, "%s,%s%s *%s\n", t->outputs[i].name, g->lang->global,
 			      g->wide ? "double" : kw_dtype_info(t->outputs[i].dtype)->ctype,
 			      naive_ident(g, t->outputs[i].name));
-	for (size_t i = 0; g->wide && i < t->input_count; i++)
-		for (int k = 0; k < t->inputs[i].rank; k++)
+	for (size_t i = 0; i < t->input_count; i++)
+		for (int k = 0; (g->wide || kw_tensor_any_strides(&t->inputs[i])) && k < t->inputs[i].rank; k++)
 			kw_buf_printf(&g->numbers, "%s.stride%d:i64,int64_t %s\n", t->inputs[i].name, k,
 				      naive_stride(g, (int)i, k));
 	for (size_t i = 0; i < t->dim_count; i++)

@@ -92,7 +92,9 @@ void naive_scope(struct gen *g, struct scope *s, struct scope *parent, const cha
 void naive_close(struct gen *g, struct scope *s, const char *pragma);
 void naive_line(struct scope *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *naive_offset(struct gen *g, const struct kw_node *n, const struct at *ix);
-/* What a reference calls a stride of an input. */
+/* Whether n is an input with strides of its own: every input of a reference, and one whose task says so. */
+bool naive_is_strided(const struct gen *g, const struct kw_node *n);
+/* What a stride of such an input is called. */
 const char *naive_stride(struct gen *g, int input, int axis);
 /* array[offset] = v, converted to the array's dtype. v has n's ctype. */
 void naive_store(struct gen *g, struct scope *s, const char *array, enum kw_dtype d, const char *offset, enum ctype c,

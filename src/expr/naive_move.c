@@ -18,7 +18,7 @@ static const char *reshape(struct gen *g, const struct kw_node *n, const struct 
 	if (same == n->rank && same == x->rank)
 		return naive_value(g, x, inner, s);
 	flat = naive_offset(g, n, ix);
-	if (g->array[x->id] && x->rank > 0 && !(g->wide && x->kind == KW_NODE_INPUT)) {
+	if (g->array[x->id] && x->rank > 0 && !naive_is_strided(g, x)) {
 		/* row-major both: the offset is the same */
 		struct kw_node line = *x;
 		struct at one = { flat, from };

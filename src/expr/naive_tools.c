@@ -300,6 +300,11 @@ const char *naive_offset(struct gen *g, const struct kw_node *n, const struct at
 	return text ? text : "0";
 }
 
+bool naive_is_strided(const struct gen *g, const struct kw_node *n)
+{
+	return n->kind == KW_NODE_INPUT && (g->wide || kw_tensor_any_strides(&g->task->inputs[n->index]));
+}
+
 const char *naive_stride(struct gen *g, int input, int axis)
 {
 	const char *name = naive_text(g, "%s_stride%d", naive_ident(g, g->task->inputs[input].name), axis);

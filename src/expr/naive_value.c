@@ -71,7 +71,7 @@ static void remember(struct gen *g, struct scope *s, const struct kw_node *n, co
 	s->known = k;
 }
 
-/* An input of a reference has the strides of its case. */
+/* An input that has the strides of its case. */
 static const char *input_offset(struct gen *g, const struct kw_node *n, const struct at *ix)
 {
 	const char *text = NULL;
@@ -87,8 +87,7 @@ static const char *input_offset(struct gen *g, const struct kw_node *n, const st
 
 const char *naive_load(struct gen *g, const struct kw_node *n, const struct at *ix)
 {
-	bool strided = g->wide && n->kind == KW_NODE_INPUT;
-	const char *offset = strided ? input_offset(g, n, ix) : naive_offset(g, n, ix), *array = g->array[n->id];
+	const char *offset = naive_is_strided(g, n) ? input_offset(g, n, ix) : naive_offset(g, n, ix), *array = g->array[n->id];
 	enum kw_dtype d = g->array_dtype[n->id];
 	const struct kw_dtype_info *info = kw_dtype_info(d);
 	const char *widen = g->wide ? "(double)" : "";

@@ -26,7 +26,7 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 		return kw_fail(err, KW_ERR_LIMIT, w->t->file, "more than %d tensors", KW_MAX_TENSORS / 2);
 	if ((st = kw_case_env(w->t, c, &s->arena, &s->env, err)) != KW_OK ||
 	    (st = kw_expr_bind(w->e, c, &s->arena, &s->bound, err)) != KW_OK ||
-	    (st = kw_layout_views(w->t, c, s->bound, s->view, s->spec, err)) != KW_OK)
+	    (st = kw_layout_views(w->t, c, &s->env, s->bound, s->view, s->spec, err)) != KW_OK)
 		return st;
 	kw_expr_cost(s->bound, &s->cost);
 	s->steps = kw_expr_has_steps(w->e);

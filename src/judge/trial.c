@@ -51,8 +51,9 @@ static enum kw_subclass misaligned(const struct stage *s, char *text, size_t n)
 {
 	for (int i = 0; i < s->tensors; i++)
 		if (s->spec[i].misalign_bytes) {
-			snprintf(text, n, "an aligned access to %s, which is only aligned to its element size in this case; "
-				 "use unaligned loads or `require %s.align >= 32`", s->spec[i].name, s->spec[i].name);
+			snprintf(text, n, "an aligned access to %s, which is only aligned to %zu bytes in this case; "
+				 "use unaligned loads or `require %s.align >= 32`", s->spec[i].name, s->spec[i].misalign_bytes,
+				 s->spec[i].name);
 			return KW_S_MISALIGNED;
 		}
 	snprintf(text, n, "an aligned vector access to an address that is not aligned; buffers are aligned to 64 bytes, rows and "

@@ -49,12 +49,26 @@ static bool listed(const struct kw_task *t, const int64_t *dims)
 	return false;
 }
 
+/* Where the task promises no layout, one of those that fit. */
+static void draw_layouts(const struct kw_task *t, enum kw_layout_kind *layouts, uint64_t *rng)
+{
+	for (size_t i = 0; i < t->input_count; i++) {
+		layouts[i] = KW_LAYOUT_CONTIGUOUS;
+		if (t->inputs[i].contiguous != KW_CONTIGUOUS_NEVER_SURE)
+			continue;
+		do
+			layouts[i] = (enum kw_layout_kind)(kw_next_u64(rng) % KW_LAYOUT_COUNT);
+		while (!kw_layout_fits(&t->inputs[i], layouts[i]));
+	}
+}
+
 enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out, struct kw_error *err)
 {
 	int64_t *dims = kw_arena_calloc(w->a, w->t->dim_count + 1, sizeof *dims);
+	enum kw_layout_kind *layouts = kw_arena_calloc(w->a, w->t->input_count + 1, sizeof *layouts);
 	uint64_t rng = seed;
 
-	if (!dims)
+	if (!dims || !layouts)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	for (int i = 0; i < TRIES && w->t->dim_count > 0; i++) {
 		enum kw_status st;
@@ -63,9 +77,13 @@ enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out
 			dims[d] = draw(&w->t->dims[d], &rng);
 		if (listed(w->t, dims))
 			continue;
-		if ((st = kw_case_make(w->t, dims, false, w->a, out, err)) != KW_OK)
+		draw_layouts(w->t, layouts, &rng);
+		st = kw_case_make(w->t, dims, layouts, false, w->a, out, err);
+		if (st == KW_ERR_INPUT && err)
+			kw_error_reset(err); /* sizes that do not go with the declared strides */
+		if (st != KW_OK && st != KW_ERR_INPUT)
 			return st;
-		if (affordable(w, out))
+		if (st == KW_OK && affordable(w, out))
 			return KW_OK;
 	}
 	return KW_NO;

@@ -47,6 +47,7 @@ static enum kw_status bind_case(struct worker *w, const struct kw_case *k,
 	size_t n = t->input_count + t->output_count;
 	struct kw_view *views = kw_arena_calloc(a, n + 1, sizeof(*views));
 	struct kw_buffer_spec *specs = kw_arena_calloc(a, n + 1, sizeof(*specs));
+	struct kw_intenv env;
 	struct kw_bound *bound;
 	enum kw_status s;
 
@@ -54,7 +55,9 @@ static enum kw_status bind_case(struct worker *w, const struct kw_case *k,
 		return nomem(w);
 	s = kw_expr_bind(w->t.expr, k, a, &bound, w->err);
 	if (s == KW_OK)
-		s = kw_layout_views(t, k, bound, views, specs, w->err);
+		s = kw_case_env(t, k, a, &env, w->err);
+	if (s == KW_OK)
+		s = kw_layout_views(t, k, &env, bound, views, specs, w->err);
 	if (s == KW_OK)
 		s = kw_plan_bind(&w->out->candidate.plan, t, k, views, NULL, &w->facts, a, plan,
 				 w->err);

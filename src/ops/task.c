@@ -6,13 +6,14 @@
 
 enum { EXPR_MAX_BYTES = 64 << 20 };
 
-/* The expression of a task that was just loaded; releases the task on failure. */
-static enum kw_status finish(struct kw_op_task *t, bool complete, struct kw_error *err)
+/* The expression of a task that was just loaded, and the outputs that follow from it where none are declared; releases the
+ * task on failure. */
+static enum kw_status finish(struct kw_op_task *t, struct kw_error *err)
 {
 	enum kw_status status = KW_OK;
 
 	kw_arena_init(&t->arena, EXPR_MAX_BYTES);
-	if (complete)
+	if (t->task.expr && t->task.output_count == 0)
 		status = kw_expr_complete_task(&t->task, err);
 	if (status == KW_OK && !t->task.expr)
 		status = kw_fail(err, KW_ERR_INPUT, t->task.file,
@@ -43,7 +44,7 @@ enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size
 		status = kw_fail(err, KW_ERR_USAGE, "",
 				 "'%.200s' looks like an expression; name its inputs, as in "
 				 "--input 'x:f32[128,4096]'", word);
-	return status == KW_OK ? finish(out, input_count > 0, err) : status;
+	return status == KW_OK ? finish(out, err) : status;
 }
 
 enum kw_status kw_op_task_parse(const char *file, const char *text, struct kw_op_task *out,
@@ -53,9 +54,7 @@ enum kw_status kw_op_task_parse(const char *file, const char *text, struct kw_op
 
 	memset(out, 0, sizeof(*out));
 	status = kw_task_parse_yaml(&out->task, file, text, strlen(text), err);
-	if (status == KW_OK) /* the text of a one-line task has no outputs */
-		status = finish(out, out->task.output_count == 0, err);
-	return status;
+	return status == KW_OK ? finish(out, err) : status;
 }
 
 void kw_op_task_release(struct kw_op_task *t)

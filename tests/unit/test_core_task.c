@@ -85,9 +85,9 @@ static void test_whole(void)
 	ok(kw_intenv_get(&env, "cols", &v) && v == 1000, "that knows the dims");
 	is_int(kw_tensor_shape(&t.inputs[0], &env, &shape, &err), KW_OK, "and gives a shape");
 	ok(shape.rank == 2 && shape.dim[0] == 3 && shape.dim[1] == 1000, "which is right");
-	is_int(kw_case_make(&t, (int64_t[]){ 5, 9 }, false, &a, &c, &err), KW_OK, "an unseen case");
+	is_int(kw_case_make(&t, (int64_t[]){ 5, 9 }, NULL, false, &a, &c, &err), KW_OK, "an unseen case");
 	is_str(c.label, "rows=5 cols=9", "has a label");
-	is_int(kw_case_make(&t, (int64_t[]){ 5, 0 }, false, &a, &c, &err), KW_ERR_INPUT,
+	is_int(kw_case_make(&t, (int64_t[]){ 5, 0 }, NULL, false, &a, &c, &err), KW_ERR_INPUT,
 	       "one beyond the range is refused");
 	has_str(err.text, "cols = 0, but the task allows 1 to 4096", "and says why");
 	kw_arena_release(&a);
@@ -189,7 +189,19 @@ static void test_errors(void)
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], range: [0, -1] }", "t.yaml:4:48", "sigma must be 0 or more" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], range: 3 }", "t.yaml:4:48", "'range' must be two numbers" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], inout: true }", "t.yaml:4:48", "not supported yet" },
-		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 1 }", "t.yaml:4:41", "unknown key 'align'" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 2 }", "t.yaml:4:48", "a power of two from 4 (an element of f32) to 4096" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 12 }", "t.yaml:4:48", "a power of two" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 8192 }", "t.yaml:4:48", "a power of two" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: cols }", "t.yaml:4:50", "'strides' must be a list" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [1] }", "t.yaml:4:50", "1 strides for 2 dimensions" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [clos, 1] }", "t.yaml:4:51", "unknown dim 'clos'; did you mean 'cols'?" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [cols - 1, 1] }", "t.yaml:11:10", "they would lie over each other" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [cols, 1 - 2] }", "t.yaml:11:10", "is -1, which is negative" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [cols, 1], contiguous: true }", "t.yaml:4:61", "has 'strides', which say" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], strides: [cols, 1] }", "t.yaml:12:68", "no case can have it sliced" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], contiguous: true }", "t.yaml:12:68", "says 'contiguous: true', so no case" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], contiguous: perhaps }", "t.yaml:4:53", "must be true or false" },
+		{ 12, "check: [ { rows: 1, cols: 1, layout: { x: expanded } } ]\nlayout: { x: step, z: step }", "t.yaml:13:20", "'z' is not an input" },
 		{ 5, "params: { eps: { dtype: i32, value: 0.5 } }", "t.yaml:5:16", "no whole number" },
 		{ 5, "params: { rows: 1 }", "t.yaml:5:11", "'rows' is the name of a dim already" },
 		{ 7, "  y: { dtype: f16, shape: [rows, cols], compare: indices }", "t.yaml:7:6", "key 'indexes' is missing" },
@@ -234,6 +246,51 @@ static void test_errors(void)
 		has_str(line, cases[i].message, "with the reason");
 		ok(t.arena.head == NULL && t.name == NULL, "nothing is left behind");
 	}
+}
+
+/* Inputs that say how they lie. */
+static void test_layouts(void)
+{
+	static const char *const turns[] = { "rows=5 cols=6 x=sliced", "rows=5 cols=6 x=step", "rows=5 cols=6 x=transposed",
+					     "rows=5 cols=6", "rows=5 cols=6 x=unaligned" };
+	static const char given[] = "check: [ { rows: 5, cols: 6 }, { rows: 5, cols: 6 }, { rows: 5, cols: 6 }, { rows: 5, cols: 6 }, "
+				    "{ rows: 5, cols: 6, layout: { x: unaligned } } ]";
+	static const char *const one[] = { "x:f32[rows=8, cols=100] strides=[cols + max(4, 2 * 3), 1]  align=16",
+					   "z:i8[4] contiguous=false", "s:f32 align=8" };
+	struct kw_task t;
+	struct kw_arena a;
+	struct kw_intenv env;
+	struct kw_shape shape;
+	int64_t stride[KW_MAX_RANK];
+	char text[2000];
+
+	is_int(parse_with(&t, 12, NULL), KW_OK, "without check cases: %s", line);
+	kw_task_release(&t);
+	is_int(parse_with(&t, 4, "  x: { dtype: f16, shape: [rows, cols], align: 256 }"), KW_OK, "an alignment: %s", line);
+	is_int(t.inputs[0].align_bytes, 256, "is kept");
+	ok(kw_layout_fits(&t.inputs[0], KW_LAYOUT_STEP) && !kw_layout_fits(&t.inputs[0], KW_LAYOUT_UNALIGNED),
+	   "and nothing aligned is unaligned");
+	kw_task_release(&t);
+	snprintf(text, sizeof(text), "name: a\ndims: { rows: { max: 9 }, cols: { max: 9 } }\ninputs:\n  x: { dtype: f32, shape: [rows, "
+		 "cols], contiguous: false }\nreference: { expr: y = x }\nperf: [ { rows: 5, cols: 6 } ]\n%s\n", given);
+	if (is_int(parse(&t, text), KW_OK, "an input of any layout: %s", line)) {
+		is_str(t.cases[0].label, "rows=5 cols=6", "is contiguous where it is timed");
+		for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++)
+			is_str(t.cases[i + 1].label, turns[i], "and varies in check case %zu", i);
+		ok(kw_tensor_any_strides(&t.inputs[0]), "a kernel has to know");
+		kw_task_release(&t);
+	}
+	if (!is_int(kw_task_parse_line(&t, "x * s", one, 3, &err), KW_OK, "words of the one-line form: %s", err.text))
+		return;
+	ok(t.inputs[0].has_strides && t.inputs[0].align_bytes == 16 && t.inputs[2].align_bytes == 8, "strides and alignments");
+	is_int((int64_t)t.inputs[1].contiguous, KW_CONTIGUOUS_NEVER_SURE, "any layout");
+	kw_arena_init(&a, 1 << 20);
+	is_int(kw_case_env(&t, &t.cases[0], &a, &env, &err), KW_OK, "dims");
+	is_int(kw_tensor_shape(&t.inputs[0], &env, &shape, &err), KW_OK, "shape");
+	is_int(kw_tensor_strides(&t.inputs[0], &env, &shape, stride, &err), KW_OK, "strides");
+	ok(stride[0] == 106 && stride[1] == 1, "are those of the text: %lld %lld", (long long)stride[0], (long long)stride[1]);
+	kw_arena_release(&a);
+	kw_task_release(&t);
 }
 
 /* The trap of YAML: a comma in a flow map. */
@@ -282,6 +339,12 @@ static void test_one_line(void)
 		{ ":f32[3]", "expected a name before the ':'" },
 		{ "x-y:f32[3]", "an input cannot be named 'x-y'" },
 		{ "x:f32[9999999999999999999]", "expected a number" },
+		{ "x:f32[4] stridse=[1]", "unknown word 'stridse'; did you mean 'strides'?" },
+		{ "x:f32[4] fast", "expected strides=, align= or contiguous= behind the sizes, not 'fast'" },
+		{ "x:f32[4] align", "the = is missing behind 'align'" },
+		{ "x:f32[4] align=", "a value is missing or not closed behind 'align'" },
+		{ "x:f32[4] strides=[1", "a value is missing or not closed behind 'strides'" },
+		{ "x:f32[4] strides=1", "expected strides=[…], got '1'" },
 	};
 	struct kw_task t, again;
 
@@ -368,6 +431,7 @@ int main(void)
 	test_whole();
 	test_forms();
 	test_errors();
+	test_layouts();
 	test_half_expression();
 	test_one_line();
 	test_files();

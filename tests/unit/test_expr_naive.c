@@ -100,6 +100,38 @@ static void add(struct tensors *t, enum kw_dtype d, const struct kw_shape *s, in
 	kw_shape_contiguous(s, t->views[i].stride);
 }
 
+/* An input with strides of its own: a line of as many elements as it spans, seen as the tensor. */
+static void add_strided(struct tensors *t, const struct kw_tensor_decl *d, const struct kw_intenv *env, const struct kw_shape *s)
+{
+	struct kw_view v = { .dtype = d->dtype, .shape = *s };
+	struct kw_shape line = { .rank = 1 };
+
+	kw_tensor_strides(d, env, s, v.stride, NULL);
+	line.dim[0] = kw_view_extent(&v);
+	add(t, d->dtype, &line, 0xFF);
+	fill(d, env, &line, t->p[t->count - 1]);
+	v.base = t->p[t->count - 1];
+	t->views[t->count - 1] = v;
+}
+
+/* A number of the plan; strides are those of the views. */
+static int64_t number(const struct entry *en, const struct kw_intexpr *e, const struct kw_intenv *env, const struct tensors *t)
+{
+	struct kw_intenv_var vars[64 * KW_MAX_RANK];
+	struct kw_intenv all = { .vars = vars, .next = env };
+	char names[64 * KW_MAX_RANK][64];
+	int64_t v = 0;
+
+	for (size_t i = 0; i < en->task.input_count; i++)
+		for (int d = 0; d < t->views[i].shape.rank; d++) {
+			snprintf(names[all.count], sizeof(names[0]), "%s.stride%d", en->task.inputs[i].name, d);
+			vars[all.count] = (struct kw_intenv_var){ names[all.count], t->views[i].stride[d] };
+			all.count++;
+		}
+	kw_intexpr_eval(e, &all, &v, NULL);
+	return v;
+}
+
 static void call(struct entry *en, void *lib, int which, const struct kw_intenv *env, struct tensors *t, size_t arrays)
 {
 	const struct kw_plan *p = &en->plan[which];
@@ -135,7 +167,7 @@ static void call(struct entry *en, void *lib, int which, const struct kw_intenv 
 			if (strcmp(en->task.params[w].name, arg->name) == 0)
 				f[i] = en->task.params[w].value;
 		if (arg->kind == KW_ARG_SCALAR)
-			kw_intexpr_eval(arg->expr, env, &n[i], NULL);
+			n[i] = number(en, arg->expr, env, t);
 	}
 	run(ptr, n, f);
 }
@@ -177,6 +209,10 @@ static bool try_case(struct entry *en, void *lib, const struct kw_case *c, const
 		const struct kw_tensor_decl *d = i < k->input_count ? &k->inputs[i] : &k->outputs[i - k->input_count];
 		struct kw_shape s;
 		kw_tensor_shape(d, &env, &s, &err);
+		if (d->has_strides) {
+			add_strided(&t, d, &env, &s);
+			continue;
+		}
 		add(&t, d->dtype, &s, 0xFF);
 		if (i < k->input_count)
 			fill(d, &env, &s, t.p[i]);
