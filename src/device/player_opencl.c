@@ -453,7 +453,8 @@ static void run(struct player *p, const int32_t *order, uint32_t count)
 
 /* ---- devices with memory of their own ---- */
 
-/* Drivers pin what they copy from and want to write there, which the maps of inputs do not allow: through a room. */
+/* Drivers pin what they copy from and to, which some refuse for the judge's pages: shared ones, and those of inputs are not
+ * writable. So everything goes through a room of our own. */
 static int32_t write_through(const struct mapping *m, void *buffer, uint8_t *room)
 {
 	int32_t status = KW_CL_SUCCESS;
@@ -467,8 +468,22 @@ static int32_t write_through(const struct mapping *m, void *buffer, uint8_t *roo
 	return status;
 }
 
-/* Nothing can be written to the judge's pages: the first byte that differs is reported as if the write had faulted. */
-static int32_t compare_through(const struct mapping *m, void *buffer, uint8_t *room)
+/* An input is not for writing, nor are the judge's pages of it: the first byte that differs is reported as if the write had
+ * faulted. */
+static void take_piece(const struct mapping *m, size_t at, const uint8_t *room, size_t n)
+{
+	if (!m->read_only) {
+		memcpy(m->file + at, room, n);
+		return;
+	}
+	if (memcmp(room, m->file + at, n) == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (room[i] != m->file[at + i])
+			kw_player_wrote(m->file + at + i);
+}
+
+static int32_t read_through(const struct mapping *m, void *buffer, uint8_t *room)
 {
 	int32_t status = KW_CL_SUCCESS;
 
@@ -476,24 +491,14 @@ static int32_t compare_through(const struct mapping *m, void *buffer, uint8_t *r
 		size_t n = m->file_bytes - at < ROOM_BYTES ? m->file_bytes - at : ROOM_BYTES;
 
 		status = ocl.cl.EnqueueReadBuffer(ocl.queue, buffer, 1, at, n, room, 0, NULL, NULL);
-		if (status == KW_CL_SUCCESS && memcmp(room, m->file + at, n) != 0)
-			for (size_t i = 0; i < n; i++)
-				if (room[i] != m->file[at + i])
-					kw_player_wrote(m->file + at + i);
+		if (status == KW_CL_SUCCESS)
+			take_piece(m, at, room, n);
 	}
 	return status;
 }
 
-/* there: to the device, else back. */
-static int32_t move_buffer(const struct mapping *m, void *buffer, uint8_t *room, bool there)
-{
-	if (m->read_only)
-		return there ? write_through(m, buffer, room) : compare_through(m, buffer, room);
-	return there ? ocl.cl.EnqueueWriteBuffer(ocl.queue, buffer, 1, 0, m->file_bytes, m->file, 0, NULL, NULL) :
-		       ocl.cl.EnqueueReadBuffer(ocl.queue, buffer, 1, 0, m->file_bytes, m->file, 0, NULL, NULL);
-}
-
-static int32_t move_slots(const struct player *p, const int32_t *order, uint32_t count, bool there)
+/* *failed: the buffer that could not be moved. */
+static int32_t move_slots(const struct player *p, const int32_t *order, uint32_t count, bool there, size_t *failed)
 {
 	uint8_t *room = kw_alloc(ROOM_BYTES);
 	int32_t status = KW_CL_SUCCESS;
@@ -504,7 +509,9 @@ static int32_t move_slots(const struct player *p, const int32_t *order, uint32_t
 		for (uint32_t b = 0; b < p->start.buffers && status == KW_CL_SUCCESS; b++) {
 			size_t at = place_of(p, order[i], b);
 
-			status = move_buffer(&p->maps[at], ocl.whole[at], room, there);
+			*failed = at;
+			status = there ? write_through(&p->maps[at], ocl.whole[at], room) :
+					 read_through(&p->maps[at], ocl.whole[at], room);
 		}
 	kw_free(room);
 	return status;
@@ -512,15 +519,21 @@ static int32_t move_slots(const struct player *p, const int32_t *order, uint32_t
 
 static void stage(struct player *p, const int32_t *order, uint32_t count)
 {
-	int32_t status = move_slots(p, order, count, true);
+	size_t at = 0;
+	int32_t status = move_slots(p, order, count, true, &at);
+	char what[100];
 
-	if (status != KW_CL_SUCCESS)
-		refused("a buffer cannot be copied to the device", status, KW_S_OUT_OF_MEMORY);
+	if (status == KW_CL_SUCCESS)
+		return;
+	snprintf(what, sizeof(what), "buffer %zu of slot %zu (%zu bytes) cannot be copied to the device", at % p->start.buffers,
+		 at / p->start.buffers, p->maps[at].file_bytes);
+	refused(what, status, KW_S_OUT_OF_MEMORY);
 }
 
 static void fetch(struct player *p, const int32_t *order, uint32_t count)
 {
-	int32_t status = move_slots(p, order, count, false);
+	size_t at = 0;
+	int32_t status = move_slots(p, order, count, false, &at);
 
 	if (status != KW_CL_SUCCESS)
 		refused("the kernel stopped", status, KW_S_ILLEGAL_ACCESS);
