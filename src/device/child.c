@@ -124,6 +124,12 @@ void kw_child_kill(struct kw_child *c)
 		c->end = info;
 }
 
+void kw_child_doom(struct kw_child *c)
+{
+	if (c->process.pid > 0)
+		signal_child(c, SIGKILL);
+}
+
 enum kw_status kw_child_send(struct kw_child *child, const void *bytes, size_t len, const int *fds, int count,
 			     struct kw_error *err)
 {

@@ -42,6 +42,8 @@ bool kw_child_has_ended(struct kw_child *c);
 void kw_child_stop(struct kw_child *c);
 void kw_child_go(struct kw_child *c);
 void kw_child_kill(struct kw_child *c);
+/* Kills it too, and does not wait for its end: kw_child_close does. */
+void kw_child_doom(struct kw_child *c);
 
 /* Up to WIRE_MAPS_MAX descriptors go along. A process that has ended is no failure: the caller finds out by its end. */
 enum kw_status kw_child_send(struct kw_child *c, const void *bytes, size_t len, const int *fds, int count,

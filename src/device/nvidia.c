@@ -11,8 +11,8 @@
 #define MOST_SLOTS 192
 #define BATCH_SECONDS 1e-3           /* of memory traffic: long beside what a batch costs, and its noise */
 #define DEFAULT_BANDWIDTH 3e11         /* where no sheet knows the device */
-#define CEILING_SECONDS 2e-3           /* of launches a measurement */
-#define CEILING_TIMES 7
+#define CEILING_SECONDS 1e-3           /* of launches a measurement */
+#define CEILING_TIMES 9
 #define FMA_ROUNDS 1024
 #define CEILING_MAX_BYTES ((int64_t)1 << 30) /* beyond it nothing changes */
 
@@ -164,6 +164,9 @@ static void nvidia_close(struct kw_device *d)
 {
 	struct nvidia *n = kw_nvidia_of(d);
 
+	/* Each takes a while to give its memory back: all at once. */
+	for (int i = 0; i < n->idle_count; i++)
+		kw_child_doom(&n->idle[i].child);
 	for (int i = 0; i < n->idle_count; i++)
 		kw_child_close(&n->idle[i].child);
 	pthread_mutex_destroy(&n->lock);
@@ -386,6 +389,13 @@ static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind k
 	o.tensor_count = o.buffer_count;
 	if (call > 0)
 		st = kw_nvidia_session_new(d, &o, &session, err);
+	for (; st == KW_ERR_LIMIT && o.slots > 2; st = kw_nvidia_session_new(d, &o, &session, err)) {
+		if (err)
+			kw_error_reset(err);
+		o.slots /= 2; /* memory is short: fewer of them are better than none */
+	}
+	if (st == KW_ERR_LIMIT)
+		return KW_NO;
 	s.session = session ? kw_gpu_session_of(session) : NULL;
 	s.slots = o.slots;
 	if (st == KW_OK)

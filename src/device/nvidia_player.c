@@ -251,11 +251,15 @@ static bool make_maps(const struct gpu_load *l)
 	return true;
 }
 
+static uint32_t cluster_blocks(const struct gpu_kernel *g)
+{
+	return g->cluster[0] * g->cluster[1] * g->cluster[2];
+}
+
 static bool find_kernel(const struct gpu_load *l, uint32_t i)
 {
 	struct kernel *k = &me.kernels[i];
 	const struct gpu_kernel *g = &l->kernels[i];
-	uint32_t cluster = g->cluster[0] * (g->cluster[1] ? g->cluster[1] : 1) * (g->cluster[2] ? g->cluster[2] : 1);
 	cuda_result r = me.cu->ModuleGetFunction(&k->function, me.module, g->name);
 	char what[WIRE_NAME_MAX + 80];
 
@@ -274,7 +278,7 @@ static bool find_kernel(const struct gpu_load *l, uint32_t i)
 		refuse(GPU_REFUSED, l->nonce, what, CUDA_LAUNCH_RESOURCES);
 		return false;
 	}
-	if (cluster > CLUSTER_WITHOUT_OPT_IN)
+	if (cluster_blocks(g) > CLUSTER_WITHOUT_OPT_IN)
 		me.cu->FuncSetAttribute(k->function, CUDA_FUNC_WIDE_CLUSTER, 1); /* the launch says if it is refused */
 	return true;
 }
@@ -325,7 +329,8 @@ static cuda_result launch(struct kernel *k, uint32_t slot, bool may_overlap)
 	memcpy(c.block, g->block, sizeof(c.block));
 	if (g->cooperative)
 		attributes[c.attribute_count++] = (struct cuda_attribute){ .id = CUDA_LAUNCH_COOPERATIVE, .value.on = 1 };
-	if (g->cluster[0])
+	/* Clusters of one block are no clusters: asking for them starts blocks at a quarter of the rate. */
+	if (cluster_blocks(g) > 1)
 		attributes[c.attribute_count++] = (struct cuda_attribute){
 			.id = CUDA_LAUNCH_CLUSTER, .value.cluster = { g->cluster[0], g->cluster[1], g->cluster[2] } };
 	if (g->pdl && may_overlap)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
@@ -126,12 +127,43 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 	return st;
 }
 
+struct starting {
+	struct stage *s;
+	enum kw_status status;
+	struct kw_error err;
+};
+
+static void *start_baselines(void *arg)
+{
+	struct starting *b = arg;
+
+	b->status = kw_baselines_start(b->s, &b->err);
+	return NULL;
+}
+
+/* The candidate's and the baselines', at once where one takes long to start. */
+static enum kw_status start_players(struct stage *s, struct kw_error *err)
+{
+	struct kw_player_opts o = { .threads = s->w->o.threads };
+	struct starting b = { .s = s };
+	pthread_t thread;
+	bool apart = s->w->j->dev->players_are_dear && pthread_create(&thread, NULL, start_baselines, &b) == 0;
+	enum kw_status st = s->w->j->dev->ops->player_start(s->session, &o, &s->player, err);
+
+	if (apart)
+		pthread_join(thread, NULL);
+	else if (st == KW_OK)
+		start_baselines(&b);
+	if (st == KW_OK && b.status != KW_OK && err)
+		*err = b.err;
+	return st == KW_OK ? b.status : st;
+}
+
 enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = s->w->j->dev->ops;
 	struct kw_session_opts o = { .buffers = s->spec, .tensor_count = (size_t)s->tensors, .slots = slots_of(s),
 				     .placement = s->c->perf ? KW_PLACE_END : KW_PLACE_ALTERNATE };
-	struct kw_player_opts po = { .threads = s->w->o.threads };
 	enum kw_status st = KW_OK;
 
 	if (s->ev32)
@@ -145,9 +177,7 @@ enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 	s->slots = o.slots;
 	st = ops->session_new(s->w->j->dev, &o, &s->session, err);
 	if (st == KW_OK && player)
-		st = ops->player_start(s->session, &po, &s->player, err);
-	if (st == KW_OK && player)
-		st = kw_baselines_start(s, err);
+		st = start_players(s, err);
 	return st == KW_OK ? open_evaluators(s, err) : st;
 }
 

@@ -277,6 +277,9 @@ static enum kw_status speed_of_light(struct stage *s, struct kw_error *err)
 			memory_ns = bytes / m.per_s * 1e9;
 	}
 	if ((st == KW_OK || st == KW_NO) && s->cost.flops > 0) {
+		/* Not worth a measurement where the data sheet says that memory takes far longer. */
+		measure = measure && !(dev->hardware.flops_f32 > 0 && !f64 &&
+				       memory_ns > 4 * s->cost.flops / dev->hardware.flops_f32 * 1e9);
 		st = dev->ops->ceiling(dev, f64 ? KW_CEILING_FLOPS_F64 : KW_CEILING_FLOPS_F32, 0, measure, &f, err);
 		if (st == KW_OK && f.per_s > 0)
 			compute_ns = s->cost.flops / f.per_s * 1e9;
