@@ -49,6 +49,13 @@ void kw_device_close(struct kw_device *d)
 	kw_free(d);
 }
 
+int64_t kw_device_memory_available(struct kw_device *d)
+{
+	int64_t host = kw_memory_available(), own = d->ops->memory_free ? d->ops->memory_free(d) : -1;
+
+	return own >= 0 && own < host ? own : host;
+}
+
 void *kw_session_ptr(struct kw_session *s, int slot, int buffer)
 {
 	return s->device->ops->ptr(s, slot, buffer);

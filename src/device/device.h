@@ -63,7 +63,7 @@ struct kw_play_result {
 					   * address that cannot be one) */
 	bool late;                        /* buffer, slot, offset_bytes changed between the answer and the stop */
 	bool blocked_syscall;             /* ended or refused by the sandbox */
-	char detail[200];                 /* "system call openat refused", dlerror text */
+	char detail[320];                 /* "system call openat refused", dlerror text */
 };
 
 struct kw_device;
@@ -125,6 +125,7 @@ struct kw_device_ops {
 	enum kw_status (*pull)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 	const struct kw_compute_ops *compute;
 	bool (*huge_pages)(const struct kw_session *s);
+	int64_t (*memory_free)(struct kw_device *d); /* of memory of its own, at this moment; -1: not known */
 	void (*close)(struct kw_device *d);
 };
 struct kw_device {
@@ -135,6 +136,7 @@ struct kw_device {
 	bool batches_by_slope;            /* a batch with anything in it costs more to start than an empty one */
 	int most_slots;                   /* that a batch of short calls may have */
 	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
+	char note[240];                   /* what is lost here, for `kwright doctor`; "": nothing */
 };
 
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
@@ -145,6 +147,8 @@ void kw_device_close(struct kw_device *d);
 int kw_host_cores(void);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
+/* The same for the buffers of a device: no more than its own memory has left, where it has some. */
+int64_t kw_device_memory_available(struct kw_device *d);
 /* Where the judge reads a buffer's contents. On devices with memory of their own this is a copy, of one slot at a time: it is
  * valid until another slot of the same buffer is asked for. Pull brings it there (kw_session_ptr does so too, but cannot
  * fail); to write a whole buffer take the room for it and push it; to change a part, ptr and push. The next run returns a

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_SLOTS 192
 #define BATCH_SECONDS 1e-3           /* of memory traffic: long beside what a batch costs, and its noise */
@@ -107,6 +108,79 @@ static void probe(const struct nvidia *n, struct kw_hardware *h)
 	probe_limits(n, &h->limits);
 }
 
+/* "NVRTC 13.0", "nvcc 12.4" */
+static int version_of(const char *toolchain)
+{
+	int major = 0, minor = 0;
+
+	return sscanf(toolchain, "%*s %d.%d", &major, &minor) == 2 ? 1000 * major + 10 * minor : 0;
+}
+
+/* Objects of a newer toolkit of the same major version load too; it is told only when one does not. */
+bool kw_nvidia_driver_is_older(const struct nvidia *n, const struct kw_artefact *code, cuda_result r, struct kw_error *err)
+{
+	int made = version_of(code->toolchain), driver = 0;
+	char name[80];
+
+	if (r != CUDA_INVALID_IMAGE && r != CUDA_NO_BINARY && r != CUDA_INVALID_PTX && r != CUDA_UNSUPPORTED_PTX)
+		return false;
+	if (n->cu->DriverGetVersion(&driver) != CUDA_SUCCESS || made <= driver)
+		return false;
+	kw_fail(err, KW_ERR_ENV, "", "the driver is for CUDA %d.%d and does not load what %.40s made (%s): install a newer driver, or "
+		"name an older toolkit's folder in KWRIGHT_CUDA", driver / 1000, driver % 1000 / 10, code->toolchain,
+		kw_cuda_error(n->cu, r, name, sizeof(name)));
+	return true;
+}
+
+/* One server's context for all clients: it lets several processes into a GPU in exclusive mode. */
+static bool has_mps(void)
+{
+	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%.500s/control", folder && *folder ? folder : "/tmp/nvidia-mps");
+	return access(path, F_OK) == 0;
+}
+
+static enum kw_status check_mode(struct nvidia *n, struct kw_error *err)
+{
+	int mode = attribute(n, CUDA_COMPUTE_MODE);
+
+	if (has_mps())
+		snprintf(n->base.note, sizeof(n->base.note), "an MPS server is here: a kernel that faults ends the context of every "
+							     "client of it, the judge's too");
+	if (mode == CUDA_MODE_PROHIBITED)
+		return kw_fail(err, KW_ERR_ENV, "", "the GPU is in prohibited compute mode, which lets no program in; `nvidia-smi -c DEFAULT` "
+						    "as root ends that");
+	if (mode == CUDA_MODE_EXCLUSIVE && !has_mps())
+		return kw_fail(err, KW_ERR_ENV, "", "the GPU is in exclusive-process mode, which lets one program in; the judge and the kernel "
+						    "that it judges are two. `nvidia-smi -c DEFAULT` as root ends that");
+	return KW_OK;
+}
+
+/* What the usual failures mean. */
+static enum kw_status start_status(const struct nvidia *n, cuda_result r, const char *call, struct kw_error *err)
+{
+	static const struct {
+		cuda_result number;
+		const char *text;
+	} known[] = {
+		{ CUDA_NO_DEVICE, "there is no NVIDIA GPU here; build for one that is elsewhere: kwright eval --device SHEET" },
+		{ CUDA_STUB, "libcuda.so.1 is a toolkit's stub and no driver; take its folder out of LD_LIBRARY_PATH" },
+		{ CUDA_VERSIONS_DIFFER, "the driver's library and its kernel module are of different versions; load the module anew, or "
+					"restart the machine" },
+		{ CUDA_OUT_OF_MEMORY, "the GPU is full: there is no memory left for a context; `nvidia-smi` lists the programs that "
+				      "have it" },
+		{ CUDA_UNAVAILABLE, "the GPU is busy or unavailable: another program has it for itself; `nvidia-smi` lists them" },
+	};
+	char name[80];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].number == r)
+			return kw_fail(err, KW_ERR_ENV, "", "%s (%s)", known[i].text, kw_cuda_error(n->cu, r, name, sizeof(name)));
+	return kw_cuda_status(n->cu, r, call, err);
+}
+
 static enum kw_status find_device(struct nvidia *n, struct kw_error *err)
 {
 	const struct kw_cuda *cu = n->cu;
@@ -114,18 +188,17 @@ static enum kw_status find_device(struct nvidia *n, struct kw_error *err)
 	int count = 0;
 	enum kw_status st;
 
-	if (r == CUDA_NO_DEVICE || (r == CUDA_SUCCESS && (cu->DeviceGetCount(&count) != CUDA_SUCCESS || count == 0)))
-		return kw_fail(err, KW_ERR_ENV, "", "there is no NVIDIA GPU here; build for one that is elsewhere: kwright eval --device SHEET");
-	if ((st = kw_cuda_status(cu, r, "cuInit", err)) != KW_OK ||
+	if (r == CUDA_SUCCESS && (cu->DeviceGetCount(&count) != CUDA_SUCCESS || count == 0))
+		r = CUDA_NO_DEVICE;
+	if ((st = start_status(n, r, "cuInit", err)) != KW_OK ||
 	    (st = kw_cuda_status(cu, cu->DeviceGet(&n->device, n->ordinal), "cuDeviceGet", err)) != KW_OK)
 		return st;
 	if (!attribute(n, CUDA_HAS_VMM) || !attribute(n, CUDA_HAS_FD))
 		return kw_fail(err, KW_ERR_ENV, "", "this GPU or its driver cannot share memory by file descriptor, which keeps a "
 						    "candidate from the judge's memory");
-	r = cu->PrimaryRetain(&n->context, n->device);
-	if (r != CUDA_SUCCESS && attribute(n, CUDA_COMPUTE_MODE) == 2)
-		return kw_fail(err, KW_ERR_ENV, "", "the GPU is in prohibited compute mode");
-	return kw_cuda_status(cu, r, "cuDevicePrimaryCtxRetain", err);
+	if ((st = check_mode(n, err)) != KW_OK)
+		return st;
+	return start_status(n, cu->PrimaryRetain(&n->context, n->device), "cuDevicePrimaryCtxRetain", err);
 }
 
 static enum kw_status load_code(struct nvidia *n, struct kw_error *err)
@@ -179,6 +252,14 @@ static void nvidia_close(struct kw_device *d)
 	if (n->code)
 		n->cu->ModuleUnload(n->code);
 	n->cu->PrimaryRelease(n->device);
+}
+
+static int64_t nvidia_memory_free(struct kw_device *d)
+{
+	struct nvidia *n = kw_nvidia_of(d);
+	size_t free_bytes, total;
+
+	return kw_nvidia_enter(n, NULL) == KW_OK && n->cu->MemGetInfo(&free_bytes, &total) == CUDA_SUCCESS ? (int64_t)free_bytes : -1;
 }
 
 extern const struct kw_device_ops kw_device_nvidia;
@@ -439,5 +520,6 @@ const struct kw_device_ops kw_device_nvidia = {
 	.player_address = kw_nvidia_player_address,
 	.linger = kw_nvidia_linger,
 	.layers = kw_nvidia_layers,
+	.memory_free = nvidia_memory_free,
 	.compute = &kw_nvidia_compute,
 };

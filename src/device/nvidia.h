@@ -40,6 +40,8 @@ enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err);
 enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
 			       struct kw_error *err);
 enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err);
+/* An object that the driver would not load, where it is the driver's age and not the object: true, with the sentence. */
+bool kw_nvidia_driver_is_older(const struct nvidia *n, const struct kw_artefact *code, cuda_result r, struct kw_error *err);
 
 /* Sets what kw_marks writes to as it is when nothing was found. */
 extern const uint64_t kw_nvidia_nothing_found[2];

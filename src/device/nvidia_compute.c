@@ -21,6 +21,7 @@ static enum kw_status load(struct kw_device *d, const struct kw_artefact *code, 
 {
 	struct nvidia *n = kw_nvidia_of(d);
 	struct kw_program *p = kw_calloc(1, sizeof(*p));
+	cuda_result r = CUDA_SUCCESS;
 	enum kw_status st;
 
 	*out = NULL;
@@ -29,7 +30,9 @@ static enum kw_status load(struct kw_device *d, const struct kw_artefact *code, 
 	p->device = n;
 	st = kw_nvidia_enter(n, err);
 	if (st == KW_OK)
-		st = kw_cuda_status(n->cu, n->cu->ModuleLoadData(&p->module, code->code), "cuModuleLoadData", err);
+		r = n->cu->ModuleLoadData(&p->module, code->code);
+	if (st == KW_OK)
+		st = kw_nvidia_driver_is_older(n, code, r, err) ? KW_ERR_ENV : kw_cuda_status(n->cu, r, "cuModuleLoadData", err);
 	if (st != KW_OK) {
 		kw_free(p);
 		return st;

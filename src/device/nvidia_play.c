@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "core/launch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -393,6 +394,22 @@ static enum kw_status make_load(const struct gpu_session *s, const struct kw_art
 	return st;
 }
 
+/* Refused with the limit and the value, where the driver would only say that a value is wrong. False: it is. */
+static bool launches_fit(const struct gpu_session *s, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+			 struct kw_play_result *r)
+{
+	for (size_t i = 0; i < plan->kernel_count; i++) {
+		struct kw_kernel_facts f;
+
+		if (kw_kernel_facts_get(code->facts, plan->kernels[i].name, &f) &&
+		    !kw_launch_check(&plan->kernels[i], &f, &s->device->base.hardware, &r->fault, r->detail, sizeof(r->detail))) {
+			r->end = KW_PLAY_FAULT;
+			return false;
+		}
+	}
+	return true;
+}
+
 static void result_init(struct kw_play_result *r)
 {
 	*r = (struct kw_play_result){ .buffer = -1, .slot = -1, .slot_ns = r->slot_ns };
@@ -408,6 +425,10 @@ enum kw_status kw_nvidia_load(struct kw_player *player, const struct kw_artefact
 	enum kw_status st;
 
 	result_init(r);
+	if (l && !launches_fit(p->session, code, plan, r)) {
+		kw_free(l);
+		return KW_OK;
+	}
 	st = l ? make_load(p->session, code, plan, l, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
 	if (st == KW_OK)
 		st = kw_play_seal(code->code, code->code_bytes, &fd, err);
@@ -418,6 +439,9 @@ enum kw_status kw_nvidia_load(struct kw_player *player, const struct kw_artefact
 	if (fd >= 0)
 		close(fd);
 	kw_free(l);
+	/* The process is gone; the fault is the machine's. */
+	if (st == KW_OK && r->end == KW_PLAY_FAULT && kw_nvidia_driver_is_older(p->session->device, code, w.number, err))
+		return KW_ERR_ENV;
 	return st;
 }
 

@@ -233,7 +233,7 @@ static double slot_bytes(const struct stage *s)
 static void bind_result(struct stage *s)
 {
 	struct kw_case_result *r = s->result;
-	double need = slot_bytes(s), have = (double)kw_memory_available() * KW_MEMORY_SHARE;
+	double need = slot_bytes(s), have = (double)kw_device_memory_available(s->w->j->dev) * KW_MEMORY_SHARE;
 
 	s->footprint_bytes = need;
 	if (!s->plan.applicable) {

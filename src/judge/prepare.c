@@ -18,7 +18,7 @@ static void *run(void *arg)
 {
 	struct prepare *p = arg;
 	bool started = false;
-	double left = (double)kw_memory_available() * AHEAD_SHARE;
+	double left = p->count ? (double)kw_device_memory_available(p->stages[0]->w->j->dev) * AHEAD_SHARE : 0;
 
 	for (size_t i = 0; i < p->count && p->status == KW_OK; i++) {
 		struct stage *s = p->stages[i];

@@ -92,7 +92,7 @@ void kw_stage_views(const struct stage *s, int slot, struct kw_view *out)
 static int slots_of(const struct stage *s)
 {
 	double need = s->footprint_bytes > 1 ? s->footprint_bytes : 1, k = ceil(s->w->j->dev->batch_bytes / need);
-	double have = floor((double)kw_memory_available() * KW_MEMORY_SHARE / need);
+	double have = floor((double)kw_device_memory_available(s->w->j->dev) * KW_MEMORY_SHARE / need);
 
 	if (!s->c->perf)
 		return 2;

@@ -104,6 +104,8 @@ static void devices(struct exam *x)
 		     d->hardware.arch[0] ? " (" : "", d->hardware.arch, d->hardware.arch[0] ? ")" : "", d->hardware.units,
 		     kw_human_bytes((double)d->hardware.memory_bytes, bytes, sizeof(bytes)), d->hardware.driver[0] ? ", " : "",
 		     d->hardware.driver);
+		if (d->note[0])
+			fact(x, "device", ops->name, KW_HEALTH_MISSING, "%s", d->note);
 		kw_device_close(d);
 	}
 }
