@@ -1,6 +1,7 @@
 #include "backend/cubin.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MACHINE_CUDA = 190, OSABI_CUDA_13 = 0x41, ENTRY = 0x10 /* of a symbol's st_other */ };
@@ -271,14 +272,43 @@ bool kw_cubin_kernel(const struct kw_cubin *c, const char *name, struct kw_cubin
 	return read_own(c, out);
 }
 
+/* "_ZN2ns4tileILi128EEvPKc" is "ns::tile<...>": names and no more, of what the Itanium ABI mangles. False: another form. */
+static bool plain_name(const char *name, struct kw_buf *out)
+{
+	const char *at = name + 2;
+	bool nested = *at == 'N', first = true;
+
+	if (strncmp(name, "_Z", 2) != 0)
+		return false;
+	at += nested;
+	while (*at >= '1' && *at <= '9' && (first || nested)) {
+		char *end;
+		unsigned long n = strtoul(at, &end, 10);
+
+		if (n > strlen(end))
+			return false;
+		/* What has no name is called so by the compilers. */
+		kw_buf_printf(out, "%s%.*s", first ? "" : "::", (int)n, strncmp(end, "_GLOBAL__N_", 11) == 0 ? "(anonymous)" : end);
+		at = end + n;
+		first = false;
+	}
+	if (*at == 'I')
+		kw_buf_addz(out, "<...>");
+	return !first;
+}
+
 void kw_cubin_list_kernels(const struct kw_cubin *c, struct kw_buf *out)
 {
 	const char *name;
 	Elf64_Sym s;
 
-	for (size_t k = 0; symbol(c, k, &s, &name); k++)
-		if (is_kernel(&s))
-			kw_buf_printf(out, "%s%s", out->len ? ", " : "", name);
+	for (size_t k = 0; symbol(c, k, &s, &name); k++) {
+		if (!is_kernel(&s))
+			continue;
+		kw_buf_addz(out, out->len ? ", " : "");
+		if (!plain_name(name, out))
+			kw_buf_addz(out, name);
+	}
 }
 
 /* ---- functions and variables ---- */

@@ -186,7 +186,7 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 /* "sm_90a" is 90. What this compiler cannot build for is no fault of the candidate. */
 static enum kw_status check_arch(struct build *b, struct kw_error *err)
 {
-	int sm = 0, least = 0;
+	int sm = 0, least = 0, most = 0;
 	bool known = b->kit.arch_count == 0;
 
 	if (!b->opts->arch || sscanf(b->opts->arch, "sm_%d", &sm) != 1)
@@ -196,12 +196,14 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 	for (size_t i = 0; i < b->kit.arch_count; i++) {
 		known = known || b->kit.archs[i] == sm;
 		least = least && least < b->kit.archs[i] ? least : b->kit.archs[i];
+		most = most > b->kit.archs[i] ? most : b->kit.archs[i];
 	}
 	if (known)
 		return KW_OK;
 	return kw_fail(err, KW_ERR_ENV, "",
-		       "%s does not build for %s (from sm_%d on): install a CUDA toolkit that does",
-		       b->kit.version, b->opts->arch, least);
+		       "%s does not build for %s (it does for sm_%d to sm_%d): install %s CUDA toolkit, or "
+		       "name its folder in KWRIGHT_CUDA",
+		       b->kit.version, b->opts->arch, least, most, sm < least ? "an older" : "a newer");
 }
 
 /* ---- a build that failed ---- */
@@ -253,9 +255,28 @@ static void explain_silence(struct build *b, const struct kw_cuda_output *o)
 	fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, k ? k->line : 0, k ? 1 : 0, message);
 }
 
-/* The toolkit's own headers are not there: that is the machine's fault. */
+static bool is_toolkit_header(const struct build *b, const char *file)
+{
+	size_t n = strlen(b->kit.include[0]);
+
+	return n && strncmp(file, b->kit.include[0], n) == 0 && file[n] == '/';
+}
+
+/* The toolkit's own headers are not there, or one of them lacks another: that is the machine's fault. Only the first error
+ * is the cause; dozens follow. */
 static enum kw_status check_headers(const struct build *b, struct kw_error *err)
 {
+	const struct kw_diagnostic *first = NULL;
+
+	for (size_t i = 0; i < b->diags.count && !first; i++)
+		first = b->diags.list[i].severity == KW_ERROR ? &b->diags.list[i] : NULL;
+	if (first && is_toolkit_header(b, first->file) &&
+	    (first->cls == KW_S_INCLUDE || strstr(first->message, "NV_IF_") || strstr(first->message, "NV_IS_") ||
+	     strstr(first->message, "NV_PROVIDES_")))
+		return kw_fail(err, KW_ERR_ENV, first->file,
+			       "a header of CUDA lacks another one (%.150s): install CCCL (libcu++) of the same toolkit, or "
+			       "name a whole toolkit's folder in KWRIGHT_CUDA",
+			       first->message);
 	for (size_t i = 0; i < b->diags.count && !b->kit.include[0][0]; i++)
 		if (b->diags.list[i].cls == KW_S_INCLUDE &&
 		    strstr(b->diags.list[i].message, "cuda"))
@@ -422,15 +443,20 @@ static void missing_kernel(struct build *b, size_t index, const struct kw_cubin 
 
 	kw_buf_init(&list, 4096);
 	kw_cubin_list_kernels(cubin, &list);
-	if (several)
+	if (!several && !list.len)
+		snprintf(message, sizeof(message),
+			 "no kernel '%.100s' is in the object; there is none. Declare it extern \"C\" "
+			 "__global__; a template is in it only where it is instantiated",
+			 name);
+	else if (several)
 		snprintf(message, sizeof(message),
 			 "there are several kernels '%.100s': make the one that is meant extern "
 			 "\"C\"",
 			 name);
 	else
 		snprintf(message, sizeof(message),
-			 "no kernel '%.100s' is in the object; there %s%.250s", name,
-			 list.len ? "is: " : "is none", list.len ? list.ptr : "");
+			 "no kernel '%.100s' is in the object; there is: %.200s. Name one of them in the plan, or "
+			 "declare it extern \"C\" __global__ %.60s(...)", name, list.ptr, name);
 	kw_buf_release(&list);
 	fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->c->plan.kernels[index].line, 1, message);
 }

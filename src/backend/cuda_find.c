@@ -187,6 +187,24 @@ static enum kw_status ask_nvcc(struct kw_cuda_toolkit *kit, struct kw_error *err
 	return s;
 }
 
+/* "compute_75" and so on, a line each; older ones do not know the question, and then every architecture is tried. */
+static void ask_archs(struct kw_cuda_toolkit *kit)
+{
+	const char *const argv[] = { kit->nvcc, "--list-gpu-arch", NULL };
+	struct kw_proc_opts o = { .timeout_ms = 20000, .max_out_bytes = 1 << 16 };
+	struct kw_proc_result r;
+	struct kw_str rest, line;
+	int sm;
+
+	if (kw_proc_run(argv, &o, &r, NULL) != KW_OK)
+		return;
+	rest = kw_str_from(r.exit_code == 0 && r.out.len ? r.out.ptr : "");
+	while (kw_str_split(&rest, '\n', &line) && kit->arch_count < KW_CUDA_ARCHS)
+		if (sscanf(line.ptr, "compute_%d", &sm) == 1)
+			kit->archs[kit->arch_count++] = sm;
+	kw_proc_result_release(&r);
+}
+
 static enum kw_status identify(struct kw_cuda_toolkit *kit, struct kw_error *err)
 {
 	const char *compiler = kit->nvrtc[0] ? kit->nvrtc : kit->nvcc;
@@ -196,6 +214,8 @@ static enum kw_status identify(struct kw_cuda_toolkit *kit, struct kw_error *err
 
 	if (s != KW_OK)
 		return s;
+	if (!kit->nvrtc[0])
+		ask_archs(kit);
 	snprintf(header, sizeof(header), "%s/cuda_fp16.h", kit->include[0]);
 	stat(compiler, &st);
 	stat(header, &headers);

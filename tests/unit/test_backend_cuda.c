@@ -181,7 +181,11 @@ static void test_architectures(void)
 
 		is_int(build_with(text, &o, &r, &err), KW_ERR_ENV,
 		       "a device too old for this compiler");
-		ok(strstr(err.text, "does not build for sm_30"), "%s", err.text);
+		has_str(err.text, "does not build for sm_30 (it does for sm_", "an older one");
+		has_str(err.text, "install an older CUDA toolkit", "what to do");
+		o.arch = "sm_999a"; /* as text it would come before sm_99 */
+		is_int(build_with(softmax, &o, &r, &err), KW_ERR_ENV, "a newer one");
+		has_str(err.text, "install a newer CUDA toolkit", "what to do");
 		o.arch = "gfx942";
 		is_int(build_with(text, &o, &r, &err), KW_ERR_USAGE, "a device of another vendor");
 		o.arch = NULL;
@@ -313,8 +317,16 @@ static void test_messages(void)
 		{ "another name",
 		  "//@ kernel kk grid=(1) block=(1) args=(x, y)\n" SIGNATURE "{\n}\n",
 		  "no kernel 'kk' is in the "
-		  "object; there is: k",
+		  "object; there is: k. Name one of them in the plan, or declare it extern \"C\" __global__ kk(...)",
 		  KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
+		{ "names of C++",
+		  HEAD "namespace ns {\ntemplate <int N> __global__ void tile(__half *y)\n{\n\ty[N] = y[0];\n}\n"
+		       "template __global__ void tile<3>(__half *);\n__global__ void plain(int)\n{\n}\n}\n"
+		       "__global__ void other(const __half *x, __half *y)\n{\n}\n",
+		  "ns::tile<...>", KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
+		{ "a template that nobody uses",
+		  HEAD "template <int N> __global__ void k(const __half *x, __half *y)\n{\n}\n",
+		  "there is none. Declare it extern \"C\" __global__; a template", KW_V_LAUNCH_ERROR, KW_S_ENTRY, 1 },
 		{ "an overloaded name",
 		  HEAD "__global__ void k(const __half *x, __half *y)\n{\n}\n"
 		       "__global__ void k(const __half *x, __half *y, int n)\n{\n}\n",
@@ -473,6 +485,61 @@ static void test_spills(void)
 
 /* ---- where the toolkit is ---- */
 
+/* A toolkit whose headers are there without those of CCCL, which they include: nothing of it is the candidate's fault. */
+static void check_parts(const struct kw_cuda_toolkit *whole)
+{
+	struct kw_build_opts o = { .arch = "sm_90a", .no_cache = true };
+	struct kw_build_result r;
+	struct kw_error err;
+	char dir[600], command[4000];
+	const char *const copy[] = { "sh", "-c", command, NULL };
+	struct kw_proc_opts po = { .timeout_ms = 60000, .max_out_bytes = 1 << 16 };
+	struct kw_proc_result done_ = { 0 };
+	enum kw_status s;
+
+	kw_error_reset(&err);
+	if (!whole->include[1][0]) {
+		skip(3, "this toolkit has CCCL among its own headers");
+		return;
+	}
+	snprintf(dir, sizeof(dir), "%s/parts", temp_dir());
+	snprintf(command, sizeof(command), "mkdir -p %s/lib64 %s/include && ln -s %s %s/lib64/libnvrtc.so.%d && cd %s && cp -rL *.h *.hpp crt "
+		 "cooperative_groups %s/include", dir, dir, whole->nvrtc, dir, (int)strtol(whole->version + 6, NULL, 10),
+		 whole->include[0], dir);
+	is_int(kw_proc_run(copy, &po, &done_, &err), KW_OK, "a part of the toolkit: %s", err.text);
+	kw_proc_result_release(&done_);
+	setenv("KWRIGHT_CUDA", dir, 1);
+	s = build_with(HEAD "#include <cooperative_groups.h>\n" SIGNATURE "{\n}\n", &o, &r, &err);
+	is_int(s, KW_ERR_ENV, "headers without CCCL: %s", s == KW_OK ? kw_subclass_name(r.subclass) : "");
+	has_str(err.text, "a header of CUDA lacks another one", "and what to install");
+	unsetenv("KWRIGHT_CUDA");
+}
+
+/* A library that cannot be loaded beside an nvcc that works: nvcc builds. */
+static void check_fallback(const struct kw_cuda_toolkit *whole)
+{
+	struct kw_build_opts o = { .arch = "sm_30" };
+	struct kw_cuda_toolkit kit;
+	struct kw_build_result r;
+	struct kw_error err;
+	char path[700];
+
+	kw_error_reset(&err);
+	if (!whole->nvcc[0]) {
+		skip(4, "no nvcc here");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/bin", temp_dir());
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/bin/nvcc", temp_dir());
+	is_int(symlink(whole->nvcc, path), 0, "an nvcc");
+	setenv("CUDA_PATH", "once more", 1); /* another question: what was found is kept */
+	ok(kw_cuda_find(NULL, &kit, &err) == KW_OK && !kit.nvrtc[0] && strncmp(kit.version, "nvcc ", 5) == 0 && kit.arch_count > 0,
+	   "%s, %zu architectures", kit.version, kit.arch_count);
+	is_int(build_with(softmax, &o, &r, &err), KW_ERR_ENV, "what it does not build for is not the candidate's fault");
+	has_str(err.text, "does not build for sm_30", "the sentence");
+}
+
 static void test_find(void)
 {
 	struct kw_cuda_toolkit kit, nothing;
@@ -499,11 +566,14 @@ static void test_find(void)
 	o.no_cache = true;
 	is_int(build_with(softmax, &o, &r, &err), KW_ERR_ENV, "and cannot build");
 	ok(strstr(err.text, "headers are missing"), "%s", err.text);
+	check_parts(&kit);
 	/* A file of that name that is no library. */
+	setenv("KWRIGHT_CUDA", temp_dir(), 1);
 	unlink(path);
 	is_int(kw_file_write(path, "x", 1, &err), KW_OK, "a file that is none");
 	setenv("CUDA_PATH", "again", 1);
 	is_int(kw_cuda_find(NULL, &nothing, &err), KW_ERR_ENV, "is none");
+	check_fallback(&kit);
 	unsetenv("CUDA_PATH");
 	unsetenv("KWRIGHT_CUDA");
 }
