@@ -133,17 +133,11 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 
 static enum kw_status make_folder(struct build *b, struct kw_error *err)
 {
-	const char *base = getenv("TMPDIR");
 	char *header_path;
+	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
 
-	snprintf(b->dir, sizeof(b->dir), "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-	if (!mkdtemp(b->dir)) {
-		char name[PATH_MAX];
-
-		memcpy(name, b->dir, sizeof(name));
-		b->dir[0] = '\0';
-		return kw_fail(err, KW_ERR_IO, name, "cannot make a folder to build in");
-	}
+	if (s != KW_OK)
+		return s;
 	b->source_path = kw_path_join(&b->arena, b->dir, "candidate.c");
 	b->object_path = kw_path_join(&b->arena, b->dir, "candidate.so");
 	b->part_path = kw_path_join(&b->arena, b->dir, "candidate.o");

@@ -35,16 +35,11 @@ static const char *as_nvcc(const char *option, struct kw_arena *a)
 static enum kw_status make_folder(char dir[PATH_MAX], const struct kw_cuda_input *in,
 				  struct kw_arena *a, struct kw_error *err)
 {
-	const char *base = getenv("TMPDIR");
 	char *source, *header;
-	enum kw_status s;
+	enum kw_status s = kw_temp_folder("kw-build", dir, err);
 
-	snprintf(dir, PATH_MAX, "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-	if (!mkdtemp(dir)) {
-		s = kw_fail(err, KW_ERR_IO, dir, "cannot make a folder to build in");
-		dir[0] = '\0';
+	if (s != KW_OK)
 		return s;
-	}
 	source = kw_path_join(a, dir, KW_CUDA_FILE);
 	header = kw_path_join(a, dir, "kw.h");
 	if (!source || !header)

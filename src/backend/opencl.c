@@ -145,17 +145,6 @@ static json_t *make_question(struct build *b)
 
 /* ---- the child and its box ---- */
 
-static enum kw_status make_folder(struct build *b, struct kw_error *err)
-{
-	const char *base = getenv("TMPDIR");
-
-	snprintf(b->dir, sizeof(b->dir), "%s/kw-build-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-	if (mkdtemp(b->dir))
-		return KW_OK;
-	b->dir[0] = '\0';
-	return kw_fail(err, KW_ERR_IO, base ? base : "/tmp", "cannot make a folder to build in");
-}
-
 /* What a runtime reads besides /usr; a GPU's driver compiles on its own device files. */
 static size_t readable(struct build *b, const char *list[MAX_READ], glob_t *devices)
 {
@@ -284,7 +273,7 @@ static enum kw_status take_answer(struct build *b, const struct kw_cl_answer *a,
 static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 {
 	struct kw_cl_answer answer = { .head = NULL };
-	enum kw_status s = make_folder(b, err);
+	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
 
 	if (s == KW_OK)
 		s = ask(b, &answer, err);

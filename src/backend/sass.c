@@ -192,7 +192,6 @@ static enum kw_status run(const char *program, const char *dir, struct kw_proc_r
 
 enum kw_status kw_sass_count(const void *cubin, size_t bytes, json_t **out, struct kw_error *err)
 {
-	const char *base = getenv("TMPDIR");
 	struct kw_proc_result r = { 0 };
 	char program[PATH_MAX], dir[PATH_MAX], path[PATH_MAX + 16];
 	enum kw_status s;
@@ -200,9 +199,8 @@ enum kw_status kw_sass_count(const void *cubin, size_t bytes, json_t **out, stru
 	*out = NULL;
 	if (!find_program(program))
 		return kw_fail(err, KW_NO, "", "there is no nvdisasm here");
-	snprintf(dir, sizeof(dir), "%s/kw-sass-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-	if (!mkdtemp(dir))
-		return kw_fail(err, KW_ERR_IO, dir, "cannot make a folder to disassemble in");
+	if ((s = kw_temp_folder("kw-sass", dir, err)) != KW_OK)
+		return s;
 	snprintf(path, sizeof(path), "%s/object.cubin", dir);
 	s = kw_file_write(path, cubin, bytes, err);
 	if (s == KW_OK)

@@ -234,3 +234,15 @@ char *kw_path_cache_home(struct kw_arena *a)
 {
 	return xdg_home(a, "XDG_CACHE_HOME", ".cache");
 }
+
+enum kw_status kw_temp_folder(const char *name, char out[PATH_MAX], struct kw_error *err)
+{
+	const char *base = getenv("TMPDIR");
+	int saved;
+
+	if (snprintf(out, PATH_MAX, "%s/%s-XXXXXX", base && base[0] == '/' ? base : "/tmp", name) < PATH_MAX && mkdtemp(out))
+		return KW_OK;
+	saved = errno;
+	out[0] = '\0';
+	return kw_fail(err, KW_ERR_IO, base && base[0] == '/' ? base : "/tmp", "cannot make a folder: %s", strerror(saved));
+}

@@ -6,6 +6,8 @@
 #ifndef KW_BASE_FILE_H
 #define KW_BASE_FILE_H
 
+#include <limits.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -23,6 +25,8 @@ enum kw_status kw_fd_write_all(int fd, const void *bytes, size_t len, const char
 enum kw_status kw_mkdirs(const char *path, struct kw_error *err);           /* mode 0777 & ~umask */
 /* Removes a tree; a path that is not there is fine. Never follows links. */
 enum kw_status kw_rmtree(const char *path, struct kw_error *err);
+/* A new folder in $TMPDIR, else /tmp, called NAME- and six letters; out is empty when there is none. */
+enum kw_status kw_temp_folder(const char *name, char out[PATH_MAX], struct kw_error *err);
 bool kw_path_exists(const char *path);
 /* dir + "/" + name in the arena (one slash). */
 char *kw_path_join(struct kw_arena *a, const char *dir, const char *name);

@@ -65,6 +65,8 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	status = read_effort(own.effort, &o.effort, err);
 	if (status != KW_OK)
 		return status;
+	if (own.device && !kw_device_find(own.device) && cmd->judging.sanitize)
+		return kw_fail(err, KW_ERR_USAGE, "", "--sanitize runs the kernel, and with --device %s nothing is run", own.device);
 	if (own.device && !kw_device_find(own.device))
 		return kw_eval_build(cmd, &(struct kw_op_build_opts){ .task = cmd->args[0], .file = cmd->args[1],
 				     .backend = cmd->judging.backend, .case_name = own.case_name,
@@ -77,6 +79,7 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	o.backend = cmd->judging.backend;
 	o.case_name = own.case_name;
 	o.large = cmd->judging.large;
+	o.sanitize = cmd->judging.sanitize;
 	o.trials = own.trials;
 	o.threads = cmd->judging.threads;
 	o.seed = cmd->judging.seed;

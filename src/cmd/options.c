@@ -29,6 +29,8 @@ static const struct kw_option judging[] = {
 	{ "threads", KW_OPT_THREADS, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
 	{ "seed", KW_OPT_SEED, offsetof(struct kw_cmd, judging.seed), "N", "of the inputs; else drawn after each build" },
 	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
+	{ "sanitize", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.sanitize), NULL,
+	  "a right CUDA kernel is run under compute-sanitizer too" },
 };
 enum { JUDGING_COUNT = sizeof(judging) / sizeof(judging[0]) };
 

@@ -54,7 +54,7 @@ struct kw_judging {
 	const char *backend;
 	int threads;
 	uint64_t seed;
-	bool large;
+	bool large, sanitize;
 };
 struct kw_cmd {
 	bool json, quiet, verbose, helped;

@@ -50,6 +50,8 @@ enum kw_verdict_class {
 	X(NAN, WRONG, "nan", "NaN or Inf where the reference has none, or the reverse")    \
 	X(UNWRITTEN, WRONG, "unwritten", "elements that were never written")               \
 	X(RACE, WRONG, "race", "the same input gives different errors in different runs")  \
+	X(BARRIER, WRONG, "barrier", "threads wait at a barrier that others never reach")  \
+	X(UNINITIALISED, WRONG, "uninitialised", "it read memory that nothing had written") \
 	X(INPUT_MODIFIED, WRONG, "input_modified", "it wrote to an input")                 \
 	X(OUT_OF_BOUNDS, WRONG, "out_of_bounds", "it touched memory beside a buffer")      \
 	X(PRECISION, WRONG, "precision", "computed in a lower precision than the task allows") \

@@ -45,6 +45,7 @@ static struct {
 	struct cuda_tensor_map *tensor_maps; /* in it, aligned: [slot * map_count + map] */
 	struct kernel kernels[GPU_KERNELS_MAX];
 	uint32_t kernel_count, map_count;
+	bool alone;                    /* no judge listens: what is said goes to standard error */
 	cuda_module module;
 	cuda_graph_exec graph;
 	union {
@@ -61,6 +62,10 @@ static struct {
 
 static void reply(const struct gpu_reply *r)
 {
+	if (me.alone && r->text[0])
+		dprintf(2, "%s\n", r->text);
+	if (me.alone)
+		return;
 	while (send(WIRE_CONTROL, r, sizeof(*r), MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
@@ -283,12 +288,28 @@ static bool find_kernel(const struct gpu_load *l, uint32_t i)
 	return true;
 }
 
+static bool load_code(const struct gpu_load *l, const void *code)
+{
+	cuda_result r = me.cu->ModuleLoadData(&me.module, code);
+
+	if (r != CUDA_SUCCESS) {
+		me.module = NULL;
+		refuse(GPU_REFUSED, l->nonce, "the driver does not load it", r);
+		return false;
+	}
+	for (uint32_t i = 0; i < l->kernel_count; i++)
+		if (!find_kernel(l, i))
+			return false;
+	me.kernel_count = l->kernel_count;
+	return make_maps(l);
+}
+
 static void do_load(int fd)
 {
 	const struct gpu_load *l = &me.in.load;
 	struct stat info = { 0 };
 	void *code = MAP_FAILED;
-	cuda_result r;
+	bool good;
 
 	unload();
 	if (fstat(fd, &info) == 0 && info.st_size > 0)
@@ -296,18 +317,9 @@ static void do_load(int fd)
 	close(fd);
 	if (code == MAP_FAILED)
 		machine_fault("cannot map the artefact", strerror(errno), errno);
-	r = me.cu->ModuleLoadData(&me.module, code);
+	good = load_code(l, code);
 	munmap(code, (size_t)info.st_size);
-	if (r != CUDA_SUCCESS) {
-		me.module = NULL;
-		refuse(GPU_REFUSED, l->nonce, "the driver does not load it", r);
-		return;
-	}
-	for (uint32_t i = 0; i < l->kernel_count; i++)
-		if (!find_kernel(l, i))
-			return;
-	me.kernel_count = l->kernel_count;
-	if (make_maps(l))
+	if (good)
 		answer(GPU_LOADED, l->nonce);
 }
 
@@ -478,4 +490,46 @@ void kw_nvidia_player(void)
 		lock_down(&ready);
 	reply(&ready);
 	loop();
+}
+
+/* ---- without a judge ---- */
+
+void kw_gpu_alone_start(void)
+{
+	me.alone = true;
+	start_driver();
+}
+
+/* An allocation of the buffer's own size: a checker that knows allocations then knows buffers. */
+static void alloc_one(const struct gpu_job_buffer *b, const void *contents, uint32_t index, struct mapping *to)
+{
+	*to = (struct mapping){ .bytes = b->bytes, .zero = b->zero != 0, .map_bytes = b->bytes + b->offset };
+	need(me.cu->MemAlloc(&to->map, to->map_bytes ? to->map_bytes : 1), "cuMemAlloc");
+	to->base = to->map + b->offset;
+	if (contents && b->bytes)
+		need(me.cu->MemcpyHtoD(to->base, contents, b->bytes), "cuMemcpyHtoD");
+	dprintf(1, "buffer %u 0x%llx %llu\n", index, (unsigned long long)to->map, (unsigned long long)to->map_bytes);
+}
+
+bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, const struct gpu_job_buffer *buffers,
+		      const void *const *contents, uint32_t count)
+{
+	const char *which = "";
+	cuda_result r;
+
+	me.start = (struct gpu_start){ .buffers = count, .slots = 1 };
+	me.maps = kw_calloc(count + 1, sizeof(*me.maps));
+	if (!me.maps)
+		machine_fault("no memory for the maps", strerror(ENOMEM), ENOMEM);
+	for (uint32_t i = 0; i < count; i++)
+		alloc_one(&buffers[i], contents[i], i, &me.maps[i]);
+	if (!load_code(l, code))
+		return false;
+	r = capture_slot(0, &which); /* nothing captures: they run */
+	if (r == CUDA_SUCCESS)
+		r = me.cu->StreamSynchronize(me.stream);
+	if (r != CUDA_SUCCESS)
+		refuse(GPU_FAULT, 0, *which ? which : "the launch", r);
+	me.cu->PrimaryRelease(me.device); /* a tool has its say now, where this process ends without a word */
+	return r == CUDA_SUCCESS;
 }

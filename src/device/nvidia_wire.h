@@ -8,6 +8,8 @@
 #ifndef KW_DEVICE_NVIDIA_WIRE_H
 #define KW_DEVICE_NVIDIA_WIRE_H
 
+#include "core/artefact.h"
+#include "core/plan.h"
 #include "device/wire.h"
 
 enum { GPU_KERNELS_MAX = 32, GPU_ARGS_MAX = 40, GPU_MAPS_MAX = 16, GPU_RANK_MAX = 5 };
@@ -48,6 +50,14 @@ struct gpu_load {
 	struct gpu_tensor_map maps[GPU_MAPS_MAX];
 	struct gpu_kernel kernels[GPU_KERNELS_MAX];
 };
+/* Of the buffers that a plan's arguments mean: tensors first, then workspaces. */
+struct gpu_layout {
+	size_t buffer_count, tensor_count;
+};
+/* All of `to` but its nonce (nvidia_bind.c). */
+enum kw_status kw_gpu_load_make(const struct gpu_layout *s, const struct kw_artefact *code, const struct kw_bound_plan *plan,
+				struct gpu_load *to, struct kw_error *err);
+
 struct gpu_reset {
 	uint32_t op, pad;
 	uint64_t nonce;
@@ -68,6 +78,24 @@ struct gpu_reply {
 	int32_t landlock_abi;
 	char text[400];
 };
+
+/* nvidia_alone.c: a job in a file, for a process with no judge at the other end (device/sanitized.h). */
+struct gpu_job {
+	uint64_t magic, code_bytes;
+	uint32_t buffers, pad;
+	struct gpu_load load;          /* then `buffers` of these, then the code, then their contents one after the other */
+};
+struct gpu_job_buffer {
+	uint64_t bytes, offset;        /* offset: that its base is past an alignment */
+	uint32_t written, zero;        /* written: contents follow */
+};
+#define GPU_JOB_MAGIC 0x6b776a6f62303031u
+/* In that process, nvidia_player.c: the driver and a context; then the job, on memory of its own of exactly the buffers' sizes.
+ * contents: NULL where nothing was written. Ends the process where the machine fails; false where the launch was refused or
+ * the kernel did not end well. What is to be said goes to standard error; the buffers' addresses to standard output. */
+void kw_gpu_alone_start(void);
+bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, const struct gpu_job_buffer *buffers,
+		      const void *const *contents, uint32_t count);
 
 /* Hidden half of kw_player_main: the first message, not yet read, is GPU_START. */
 _Noreturn void kw_nvidia_player(void);

@@ -147,7 +147,6 @@ static void read_device(struct kw_cl_info *d, const json_t *j)
 
 static enum kw_status probe(struct kw_error *err)
 {
-	const char *base = getenv("TMPDIR");
 	char dir[PATH_MAX];
 	json_t *question = json_pack("{s:s}", "what", "devices");
 	struct kw_cl_answer a;
@@ -155,10 +154,9 @@ static enum kw_status probe(struct kw_error *err)
 	enum kw_status s;
 	size_t i;
 
-	snprintf(dir, sizeof(dir), "%s/kw-opencl-XXXXXX", base && base[0] == '/' ? base : "/tmp");
-	if (!mkdtemp(dir)) {
+	if ((s = kw_temp_folder("kw-opencl", dir, err)) != KW_OK) {
 		json_decref(question);
-		return kw_fail(err, KW_ERR_IO, base ? base : "/tmp", "cannot make a folder");
+		return s;
 	}
 	s = kw_cl_ask(question, dir, PROBE_TIMEOUT_MS, NULL, NULL, &a, err);
 	kw_rmtree(dir, NULL);

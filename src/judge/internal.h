@@ -13,6 +13,8 @@
 #include "judge/judge.h"
 #include "judge/layout.h"
 
+#include <limits.h>
+
 #define KW_MAX_TENSORS 48
 #define KW_MEMORY_SHARE 0.5               /* of the available memory that one case may take */
 
@@ -56,6 +58,7 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
+	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
 
 /* The device's references under one case: gpu_reference.c. */
@@ -141,6 +144,8 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 /* Working buffers, players without code if asked for (else they start when they are loaded), evaluators; nothing to do when
  * they are there. Any thread, one at a time. */
 enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err);
+/* Adds the workspaces that the candidate and the baselines of this stage ask for to its buffers. */
+enum kw_status kw_stage_workspaces(struct stage *s, struct kw_error *err);
 /* Bytes that kw_stage_open will take. */
 double kw_stage_bytes(const struct stage *s);
 void kw_stage_close(struct stage *s);
@@ -200,6 +205,13 @@ const struct memo *kw_memo_places(struct stage *s, int output);
 void kw_memo_add(struct stage *s, int output, const double *want);
 void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
 		     const char *evidence);
+
+/* judge.c: a line that goes with the verdict, whatever it is. */
+void kw_note(struct work *w, const char *text);
+
+/* sanitize.c: a candidate that was right so far under compute-sanitizer, on a few of its small cases; what it finds is the
+ * verdict. Nothing to do where opts do not ask for it. */
+enum kw_status kw_sanitize(struct work *w, struct kw_error *err);
 
 /* timing.c */
 enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);

@@ -143,7 +143,7 @@ static void refuse_libraries(struct work *w)
 			}
 }
 
-static void add_flag(struct work *w, const char *text)
+void kw_note(struct work *w, const char *text)
 {
 	const char **flags = kw_arena_calloc(w->a, w->v->flag_count + 1, sizeof *flags);
 	char *copy = kw_arena_strdup(w->a, text);
@@ -174,7 +174,7 @@ static void flag_for_people(struct work *w)
 			    (at + len < line.ptr + line.len && ((at[len] >= 'a' && at[len] <= 'z') || at[len] == '_')))
 				continue;
 			snprintf(text, sizeof text, "needs a person's eye: line %d uses %s", number, words[i]);
-			add_flag(w, text);
+			kw_note(w, text);
 			break;
 		}
 	}
@@ -541,7 +541,7 @@ static void conclude(struct work *w)
 		if (v->cases[i].verdict == KW_V_NOT_APPLICABLE && !*why)
 			why = v->cases[i].why;
 		if (v->cases[i].sol > 1.05)
-			add_flag(w, "faster than the measured ceiling");
+			kw_note(w, "faster than the measured ceiling");
 	}
 	geomeans(v);
 	if (w->failed)
@@ -584,7 +584,7 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 				hard_coded(w);
 		}
 	}
-	return st;
+	return st == KW_OK && !w->failed ? kw_sanitize(w, err) : st;
 }
 
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
@@ -596,6 +596,8 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	int64_t begin = kw_now_ns();
 	enum kw_status st = KW_OK;
 
+	if (o->sanitize == KW_SANITIZE_MUST && (st = kw_sanitizer_find(c->backend, w.sanitizer, err)) != KW_OK)
+		return st;
 	fill_defaults(&w.o);
 	w.fresh = o->effort == KW_EFFORT_FINAL;
 	head(&w);

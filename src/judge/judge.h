@@ -17,11 +17,15 @@
 #include "device/device.h"
 #include "expr/expr.h"
 
+#include <limits.h>
+
 enum kw_judge_effort {
 	KW_EFFORT_SCREEN,    /* tuner: perf cases (or one), 1 checked trial, few timed calls, no baselines */
 	KW_EFFORT_FULL,      /* eval: every case, 5 trials, special values, timing to 1%, baselines */
 	KW_EFFORT_FINAL      /* hand-over: full, plus a fresh process per trial, shapes drawn from the dim ranges */
 };
+/* Whether a right candidate is run under a sanitizer too, as the device has one: not; where there is one; or it is an error. */
+enum kw_sanitize_mode { KW_SANITIZE_NO, KW_SANITIZE_IF_THERE, KW_SANITIZE_MUST };
 struct kw_judge_opts {
 	enum kw_judge_effort effort;
 	int trials;                       /* 0: by effort (1, 5, 5) */
@@ -30,6 +34,7 @@ struct kw_judge_opts {
 	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */
 	uint64_t seed;                    /* 0: drawn after the build */
 	bool with_baselines, large;
+	enum kw_sanitize_mode sanitize;
 	int threads;                      /* of the candidate; 0: all */
 	int only_case;                    /* -1: all */
 	double best_ns;                   /* SCREEN: stop early when clearly slower than 2 x this; 0: never */
@@ -38,6 +43,9 @@ struct kw_judge_opts {
 	void *progress_arg;
 };
 void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort);
+
+/* The sanitizer for a backend's kernels; KW_ERR_ENV with what to install, KW_ERR_USAGE where there can be none. */
+enum kw_status kw_sanitizer_find(const char *backend, char path[PATH_MAX], struct kw_error *err);
 
 struct kw_judge;
 enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw_error *err);

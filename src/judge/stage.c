@@ -64,7 +64,7 @@ static enum kw_status add_workspaces(struct stage *s, const struct kw_plan *p, c
 	return KW_OK;
 }
 
-static enum kw_status workspaces(struct stage *s, struct kw_error *err)
+enum kw_status kw_stage_workspaces(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;
 	enum kw_status st = KW_OK;
@@ -171,7 +171,7 @@ enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 	if (!s->w->j->gpu_tried && (st = kw_gpu_open(s->w->j->dev, &s->w->j->gpu, err)) != KW_OK)
 		return st;
 	s->w->j->gpu_tried = true;
-	if ((st = workspaces(s, err)) != KW_OK)
+	if ((st = kw_stage_workspaces(s, err)) != KW_OK)
 		return st;
 	o.buffer_count = s->spec_count;
 	s->slots = o.slots;

@@ -102,6 +102,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 		jo.threads = o->threads;
 		jo.seed = o->seed;
 		jo.large = o->large || (jo.only_case >= 0 && t.task.cases[jo.only_case].large);
+		jo.sanitize = o->sanitize ? KW_SANITIZE_MUST : o->effort == KW_EFFORT_FINAL ? KW_SANITIZE_IF_THERE : KW_SANITIZE_NO;
 		jo.progress = o->progress;
 		jo.progress_arg = o->progress_arg;
 		status = kw_judge_eval(judge, &t.task, t.expr, &c, &jo, &out->verdict, err);

@@ -58,7 +58,7 @@ struct kw_op_eval_opts {
 	const char *const *inputs;        /* of the one-line form */
 	size_t input_count;
 	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
-	bool large;
+	bool large, sanitize;
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
@@ -132,7 +132,7 @@ struct kw_op_search_opts {
 	struct kw_budget budget;
 	uint64_t seed;
 	int threads;
-	bool large;
+	bool large, sanitize;
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;
 };

@@ -122,6 +122,14 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 	return status;
 }
 
+/* Before anything is spent on a search whose end could not be had. */
+enum kw_status kw_op_check_sanitizer(const char *backend, bool wanted, struct kw_error *err)
+{
+	char path[PATH_MAX];
+
+	return wanted ? kw_sanitizer_find(backend, path, err) : KW_OK;
+}
+
 void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_opts *o)
 {
 	kw_search_opts_default(so);
@@ -129,6 +137,7 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 	so->judge.seed = o->seed;
 	so->judge.threads = o->threads;
 	so->judge.large = o->large;
+	so->judge.sanitize = o->sanitize ? KW_SANITIZE_MUST : KW_SANITIZE_NO;
 	so->progress = o->progress;
 	so->progress_arg = o->progress_arg;
 }
@@ -150,8 +159,10 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 		so.device = backend->device;
 		if (o->strategy)
 			so.strategy = o->strategy;
-		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+		status = kw_op_check_sanitizer(backend->name, o->sanitize, err);
 	}
+	if (status == KW_OK)
+		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
 	if (status == KW_OK)
 		status = kw_op_check_perf(&t, err);
 	if (status == KW_OK)

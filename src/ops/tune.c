@@ -120,6 +120,8 @@ enum kw_status kw_op_tune(const struct kw_op_env *env, const struct kw_op_search
 	if (status == KW_OK)
 		status = kw_candidate_load(&j.c, o->file, o->backend, &j.task.task, &j.arena, err);
 	if (status == KW_OK)
+		status = kw_op_check_sanitizer(j.c.backend, o->sanitize, err);
+	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &j.store, err);
 	if (status == KW_OK)
 		status = open_judge(&j, err);

@@ -52,6 +52,11 @@ void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort
 	*out = s->opts->judge;
 	out->effort = effort;
 	out->only_case = -1;
+	/* Only what is handed over. */
+	if (effort == KW_EFFORT_SCREEN || (effort == KW_EFFORT_FULL && !s->handing_over))
+		out->sanitize = KW_SANITIZE_NO;
+	else if (effort == KW_EFFORT_FINAL && out->sanitize == KW_SANITIZE_NO)
+		out->sanitize = KW_SANITIZE_IF_THERE;
 	if (effort == KW_EFFORT_SCREEN) {
 		out->with_baselines = false;
 		out->trials = 0;

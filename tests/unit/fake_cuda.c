@@ -4,6 +4,7 @@
 #include "device/cuda_driver.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { GRANULE = 65536, ALLOCATIONS = 64, ARGS = 4, LAUNCHES = 1024 };
+enum { GRANULE = 65536, ALLOCATIONS = 4096, ARGS = 4, LAUNCHES = 1024 };
 #define FREE_BYTES ((size_t)8 << 30)
 
 struct cuda_function_s {
@@ -439,11 +440,21 @@ cuda_result cuGraphExecDestroy(cuda_graph_exec g)
 
 /* ---- code ---- */
 
+/* The judge's own kernels do nothing here: without them it works on its own copies. */
+static bool is_the_judges(const void *code)
+{
+	const Elf64_Ehdr *e = code;
+
+	return memcmp(code, ELFMAG, SELFMAG) == 0 && memmem(code, e->e_shoff, "kwj_fill", 8);
+}
+
 cuda_result cuModuleLoadData(cuda_module *out, const void *code)
 {
 	static struct cuda_module_s module;
 
 	*out = &module;
+	if (is_the_judges(code))
+		return CUDA_NOT_FOUND;
 	return is("old driver") && strncmp(code, ".version", 8) != 0 ? CUDA_UNSUPPORTED_PTX : CUDA_SUCCESS;
 }
 

@@ -3,10 +3,9 @@
 #include "core/launch.h"
 #include "device/device.h"
 
-#include <sys/stat.h>
-
 #include "base/file.h"
 #include "base/proc.h"
+#include "fake_cuda.h"
 #include "tap.h"
 #include "temp.h"
 
@@ -121,37 +120,13 @@ static int work(const char *mode)
 
 /* ---- this end ---- */
 
-static bool build_driver(const char *dir, const char *define)
-{
-	const char *top = getenv("KW_TOP");
-	char c[PATH_MAX], so[PATH_MAX], include[PATH_MAX];
-	const char *argv[] = { "gcc", "-O1", "-w", "-shared", "-fPIC", "-D_GNU_SOURCE", include, "-o", so, c, define, NULL };
-	struct kw_proc_opts o = { .timeout_ms = 120000, .max_out_bytes = 1 << 16 };
-	struct kw_proc_result r;
-	bool good;
-
-	mkdir(dir, 0755);
-	snprintf(include, sizeof(include), "-I%s/src", top ? top : ".");
-	snprintf(c, sizeof(c), "%s/tests/unit/fake_cuda.c", top ? top : ".");
-	snprintf(so, sizeof(so), "%s/libcuda.so.1", dir);
-	if (kw_proc_run(argv, &o, &r, &err) != KW_OK)
-		return false;
-	good = r.exit_code == 0;
-	if (!good)
-		diag("%s", r.err.ptr);
-	kw_proc_result_release(&r);
-	return good;
-}
-
 static void check(const char *dir, const char *mode, const char *want)
 {
 	const char *argv[] = { "/proc/self/exe", mode, NULL };
 	struct kw_proc_opts o = { .timeout_ms = 60000, .max_out_bytes = 1 << 16 };
 	struct kw_proc_result r;
-	char path[PATH_MAX + 8];
 
-	snprintf(path, sizeof(path), "%s/mode", dir);
-	kw_file_write(path, mode, strlen(mode), &err);
+	fake_cuda_mode(dir, mode);
 	setenv("LD_LIBRARY_PATH", dir, 1);
 	if (!is_int(kw_proc_run(argv, &o, &r, &err), KW_OK, "%s: run", mode))
 		return;
@@ -204,7 +179,7 @@ int main(int argc, char **argv)
 		return work(argv[1]);
 	snprintf(dir, sizeof(dir), "%.4000s/driver", temp_dir());
 	snprintf(old, sizeof(old), "%.4000s/old", temp_dir());
-	if (!ok(build_driver(dir, "-DFAKE") && build_driver(old, "-DTOO_OLD"), "a driver"))
+	if (!ok(fake_cuda_build(dir, "-DFAKE") && fake_cuda_build(old, "-DTOO_OLD"), "a driver"))
 		return done();
 	setenv("CUDA_MPS_PIPE_DIRECTORY", temp_dir(), 1);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
