@@ -182,8 +182,43 @@ static enum kw_status try_matmul(struct author *w, const struct kw_pattern *p)
 	return st == KW_OK ? propose(w, p, f) : st;
 }
 
+/* The input that is updated in place, or a value at one of its own places. */
+static bool keeps_place(const struct kw_node *n)
+{
+	return n->kind == KW_NODE_INPUT || n->kind == KW_NODE_PARAM || n->kind == KW_NODE_CONST || n->kind == KW_NODE_DIM ||
+	       n->kind == KW_NODE_ELEMENTWISE || n->kind == KW_NODE_REDUCE;
+}
+
+/* Why an operation cannot be done in place by loops that read all of a row, or column, before they write an element where
+ * they read it last; NULL: it can. */
+static const char *in_place_trouble(struct author *w)
+{
+	const struct kw_expr *x = w->lowered;
+	bool *reads = kw_arena_calloc(w->arena, x->node_count + 1, sizeof(*reads));
+
+	if (!kw_task_has_inout(w->task))
+		return NULL;
+	if (w->task->output_count > 1 || !reads)
+		return "one of several outputs is written in place";
+	for (size_t i = 0; i < x->node_count; i++) {
+		const struct kw_node *n = x->nodes[i];
+
+		reads[n->id] = n->kind == KW_NODE_INPUT && w->task->inputs[n->index].inout;
+		for (int k = 0; k < n->arg_count; k++)
+			reads[n->id] = reads[n->id] || reads[n->args[k]->id];
+		if (reads[n->id] && !keeps_place(n))
+			return kw_arena_printf(w->arena, "it is done in place, and %s reads elsewhere than it writes",
+					       n->op ? kw_op_name(n->op) : "it");
+	}
+	return NULL;
+}
+
 static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 {
+	const char *trouble = in_place_trouble(w);
+
+	if (trouble)
+		return refuse(w, p, trouble);
 	if (!kw_au_lang_find(p->backend))
 		return refuse(w, p,
 			      kw_arena_printf(w->arena,

@@ -200,7 +200,8 @@ enum kw_status kw_au_emit_init(struct kw_au_emit *e, struct kw_au_graph *g,
 	for (int i = 0; i < g->seg_count; i++)
 		e->seg_mask |= 1u << g->seg_atoms[i];
 	for (size_t i = 0; i < g->tensor_count; i++)
-		g->tensors[i].c_name = own_name(e, g->tensors[i].name, text);
+		g->tensors[i].c_name = own_name(e, g->tensors[i].output ? g->task->outputs[g->tensors[i].index].name :
+									  g->tensors[i].name, text);
 	for (size_t i = 0; i < g->task->param_count; i++)
 		e->param_name[i] = own_name(e, g->task->params[i].name, text);
 	return e->failed ? kw_fail(err, KW_ERR_NOMEM, "", "no memory to write the kernel") : KW_OK;

@@ -45,6 +45,8 @@ struct kw_au_args {
 void kw_au_arg(struct kw_au_emit *e, struct kw_au_args *a, const char *plan, const char *c);
 void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t);
 void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t);
+/* "restrict ", or nothing where an input and an output are one buffer. */
+const char *kw_au_restricted(struct kw_au_emit *e);
 /* Plan lines that keep the kernel from inputs whose strides it does not take. */
 const char *kw_au_require_strides(struct kw_au_emit *e);
 void kw_au_arg_size(struct kw_au_emit *e, struct kw_au_args *a, const char *size, const char *name);

@@ -613,7 +613,7 @@ static enum kw_status init_tensors(struct kw_au_graph *g)
 		g->tensors[i] =
 			(struct kw_au_tensor){ .output = output,
 					       .used = output && !g->root,
-					       .name = d->name,
+					       .name = output && d->inout ? t->inputs[d->partner].name : d->name,
 					       .dtype = d->dtype,
 					       .index = (int)(output ? i - t->input_count : i) };
 	}

@@ -11,13 +11,18 @@ void kw_au_arg(struct kw_au_emit *e, struct kw_au_args *a, const char *plan, con
 	a->c = *a->c ? kw_au_printf(e, "%s, %s", a->c, c) : c;
 }
 
+const char *kw_au_restricted(struct kw_au_emit *e)
+{
+	return kw_task_has_inout(e->g->task) ? "" : kw_au_printf(e, "%s ", e->lang->restricted);
+}
+
 void kw_au_arg_tensor(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t)
 {
 	if (t->used && !t->given)
 		kw_au_arg(e, a, t->name,
-			  kw_au_printf(e, "%s%s%s *%s %s", e->lang->address,
+			  kw_au_printf(e, "%s%s%s *%s%s", e->lang->address,
 				       t->output ? "" : "const ", kw_au_storage(t->dtype),
-				       e->lang->restricted, t->c_name));
+				       kw_au_restricted(e), t->c_name));
 }
 
 void kw_au_arg_strides(struct kw_au_emit *e, struct kw_au_args *a, const struct kw_au_tensor *t)

@@ -252,8 +252,8 @@ static const char *decode(struct kw_au_emit *e, const int *atoms, int count, con
 static const char *pointer(struct kw_au_emit *e, const struct kw_au_tensor *t, const char *level,
 			   const char *base, const char *off)
 {
-	return kw_au_printf(e, "%s%s%s *%s %s_%s = %s%s%s;\n", e->lang->address,
-			    t->output ? "" : "const ", kw_au_storage(t->dtype), e->lang->restricted,
+	return kw_au_printf(e, "%s%s%s *%s%s_%s = %s%s%s;\n", e->lang->address,
+			    t->output ? "" : "const ", kw_au_storage(t->dtype), kw_au_restricted(e),
 			    t->c_name, level, base, *off ? " + " : "", off);
 }
 

@@ -56,6 +56,8 @@ static void tensor_text(const struct kw_tensor_decl *d, struct kw_buf *out)
 		kw_buf_printf(out, "%s%s%s", i ? ", " : ", strides [", kw_intexpr_text(d->stride[i]), i == d->rank - 1 ? "]" : "");
 	if (d->align_bytes)
 		kw_buf_printf(out, ", aligned to %lld bytes", (long long)d->align_bytes);
+	if (d->inout)
+		kw_buf_addz(out, ", in place");
 	if (d->contiguous != KW_CONTIGUOUS_UNSAID)
 		kw_buf_addz(out, d->contiguous == KW_CONTIGUOUS_ALWAYS ? ", always contiguous" : ", any strides");
 	kw_buf_addz(out, "\n");

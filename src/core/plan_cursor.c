@@ -132,7 +132,7 @@ int kw_plan_tensor_index(const struct kw_task *t, const char *name)
 {
 	for (size_t i = 0; i < t->input_count; i++)
 		if (strcmp(t->inputs[i].name, name) == 0)
-			return (int)i;
+			return t->inputs[i].inout ? (int)t->input_count + t->inputs[i].partner : (int)i;
 	for (size_t i = 0; i < t->output_count; i++)
 		if (strcmp(t->outputs[i].name, name) == 0)
 			return (int)(t->input_count + i);

@@ -52,7 +52,8 @@ enum kw_status kw_plan_bind_tensormaps(const struct kw_plan *p, const struct kw_
 				       const struct kw_intenv *env, struct kw_arena *a, struct kw_bound_plan *out,
 				       struct kw_error *err);
 
-/* Position of a tensor: inputs first, then outputs; -1 if there is none. */
+/* Position of a tensor: inputs first, then outputs; -1 if there is none. An input that is updated in place is where its
+ * output is. */
 int kw_plan_tensor_index(const struct kw_task *t, const char *name);
 
 #endif

@@ -50,7 +50,8 @@ static enum kw_status resolve(struct kw_plan_cursor *c, struct kw_plan_arg *arg)
 	for (size_t i = 0; t && i < t->input_count; i++)
 		known[n++] = t->inputs[i].name;
 	for (size_t i = 0; t && i < t->output_count; i++)
-		known[n++] = t->outputs[i].name;
+		if (!t->outputs[i].inout)
+			known[n++] = t->outputs[i].name;
 	params = n;
 	for (size_t i = 0; t && i < t->param_count; i++)
 		known[n++] = t->params[i].name;
@@ -68,6 +69,10 @@ static enum kw_status resolve(struct kw_plan_cursor *c, struct kw_plan_arg *arg)
 	arg->kind = KW_ARG_TENSOR;
 	if (!t)
 		return KW_OK;
+	for (size_t i = 0; i < t->output_count; i++)
+		if (t->outputs[i].inout && strcmp(t->outputs[i].name, arg->name) == 0)
+			return kw_plan_fail(c, 0, "'%s' is written into '%s' (inout); pass '%s'", arg->name,
+					    t->inputs[t->outputs[i].partner].name, t->inputs[t->outputs[i].partner].name);
 	near = kw_str_nearest(arg->name, known, n);
 	for (size_t i = 0; i < t->dim_count; i++)
 		if (strcmp(t->dims[i].name, arg->name) == 0)

@@ -78,7 +78,9 @@ struct kw_tensor_decl {
 	bool has_strides;                        /* declared: in every case, and known to every kernel */
 	enum kw_contiguity contiguous;           /* inputs: what the task promises of all their layouts */
 	int64_t align_bytes;                     /* inputs: what every address is a multiple of, and no more; 0: not said */
-	bool inout;                              /* input that the kernel also updates */
+	bool inout;                              /* an input that the kernel updates, and the output that is written into it */
+	int partner;                             /* inout: that output, or that input */
+	const char *updated_by;                  /* inout inputs: the output's name in the file; NULL: the only one */
 	enum kw_compare_mode compare;            /* outputs */
 	const char *indexes;                     /* compare: indices -> the input whose values they select */
 	int64_t indexes_axis;                    /* along this axis of that input (negative from the end) */
@@ -143,6 +145,14 @@ enum kw_status kw_task_parse_yaml(struct kw_task *t, const char *file, const cha
 enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const char *const *inputs,
 				  size_t input_count, struct kw_error *err);
 void kw_task_release(struct kw_task *t);
+/* Finds the output that is written into each inout input: same dtype, same shape in every case. Whoever adds the outputs calls
+ * it. In such a task the input's name in a plan means the one buffer, which holds the input before a call and the output
+ * after it; the output's own name is no argument. */
+enum kw_status kw_task_link_inout(struct kw_task *t, struct kw_error *err);
+bool kw_task_has_inout(const struct kw_task *t);
+/* The same operation with an input and an output of their own, as references and baselines see it: a shallow copy whose
+ * declarations lie in the arena; to be used as long as t lives, and not released. */
+enum kw_status kw_task_out_of_place(const struct kw_task *t, struct kw_arena *a, struct kw_task *out, struct kw_error *err);
 /* Whether a dim, a param, an input or an output has this name: they share one space of names. */
 bool kw_task_has_name(const struct kw_task *t, const char *name);
 

@@ -19,7 +19,7 @@ bool kw_layout_fits(const struct kw_tensor_decl *d, enum kw_layout_kind l)
 		return true;
 	if (l == KW_LAYOUT_UNALIGNED)
 		return !d->align_bytes;
-	return !d->has_strides && d->contiguous != KW_CONTIGUOUS_ALWAYS && d->rank >= dims_needed(l);
+	return !d->has_strides && !d->inout && d->contiguous != KW_CONTIGUOUS_ALWAYS && d->rank >= dims_needed(l);
 }
 
 /* The stride of one dim, and whether it steps over what the smaller ones span. */
@@ -74,6 +74,9 @@ static enum kw_status refuse(const struct kw_yaml *n, const struct kw_tensor_dec
 	if (l == KW_LAYOUT_UNALIGNED)
 		return kw_yaml_fail(n, err, "'%s' says 'align: %lld', so no case can have it unaligned", d->name,
 				    (long long)d->align_bytes);
+	if (d->inout)
+		return kw_yaml_fail(n, err, "'%s' is updated in place, so it is contiguous: no case can have it %s", d->name,
+				    kw_layout_name(l));
 	if (d->has_strides)
 		return kw_yaml_fail(n, err, "'%s' has 'strides', so no case can have it %s", d->name, kw_layout_name(l));
 	if (d->contiguous == KW_CONTIGUOUS_ALWAYS)

@@ -168,41 +168,48 @@ static enum kw_status fail_word(struct line_reader *r, const char *const *keys, 
 	if (near)
 		return kw_fail(r->err, KW_ERR_USAGE, "", "--input '%.200s': unknown word '%s'; did you mean '%s'?", r->spec, text,
 			       near);
-	return fail_spec(r, "expected strides=, align= or contiguous= behind the sizes, not", key);
+	return fail_spec(r, "expected strides=, align=, contiguous= or inout behind the sizes, not", key);
 }
 
-/* What may follow the sizes: `strides=[cols + 4, 1] align=4 contiguous=false`, written on as keys. */
+/* What may follow the sizes: `strides=[cols + 4, 1] align=4 contiguous=false inout`, written on as keys. */
 static enum kw_status add_words(struct line_reader *r, struct kw_str rest)
 {
-	static const char *const keys[] = { "strides", "align", "contiguous" };
+	static const char *const keys[] = { "strides", "align", "contiguous", "inout" };
+	enum { STRIDES = 0, INOUT = 3 };
 	const size_t count = sizeof(keys) / sizeof(keys[0]);
 	struct kw_str key, value;
 
 	for (rest = kw_str_trim(rest); rest.len; rest = kw_str_trim(rest)) {
-		const char *at = memchr(rest.ptr, '=', rest.len);
-		size_t known = 0, end;
+		const char *at;
+		size_t known = 0, end = 0;
 
-		key = kw_str_trim((struct kw_str){ rest.ptr, at ? (size_t)(at - rest.ptr) : rest.len });
+		while (end < rest.len && rest.ptr[end] != '=' && rest.ptr[end] != ' ')
+			end++;
+		key = (struct kw_str){ rest.ptr, end };
+		rest = kw_str_trim((struct kw_str){ rest.ptr + end, rest.len - end });
 		while (known < count && !kw_str_eqz(key, keys[known]))
 			known++;
 		if (known == count)
 			return fail_word(r, keys, count, key);
-		if (!at)
-			return fail_spec(r, "the = is missing behind", key);
-		value = kw_str_trim((struct kw_str){ at + 1, (size_t)(rest.ptr + rest.len - (at + 1)) });
+		if (rest.len == 0 || rest.ptr[0] != '=') {
+			if (known != INOUT)
+				return fail_spec(r, "the = is missing behind", key);
+			kw_buf_addz(&r->inputs, ", inout: true");
+			continue;
+		}
+		value = kw_str_trim((struct kw_str){ rest.ptr + 1, rest.len - 1 });
 		at = value.len ? memchr(value.ptr, value.ptr[0] == '[' ? ']' : ' ', value.len) : NULL;
 		end = at ? (size_t)(at - value.ptr) + (value.ptr[0] == '[') : value.len;
 		rest = (struct kw_str){ value.ptr + end, value.len - end };
 		value.len = end;
 		if (value.len == 0 || (value.ptr[0] == '[' && value.ptr[value.len - 1] != ']'))
 			return fail_spec(r, "a value is missing or not closed behind", key);
-		if (known > 0) {
+		if (known != STRIDES)
 			kw_buf_printf(&r->inputs, ", %s: " KW_STR_FMT, keys[known], KW_STR_ARG(value));
-			continue;
-		}
-		if (value.ptr[0] != '[')
+		else if (value.ptr[0] == '[')
+			add_strides(r, (struct kw_str){ value.ptr + 1, value.len - 2 });
+		else
 			return fail_spec(r, "expected strides=[…], got", value);
-		add_strides(r, (struct kw_str){ value.ptr + 1, value.len - 2 });
 	}
 	return KW_OK;
 }

@@ -256,6 +256,25 @@ static enum kw_status read_contiguous(struct kw_task_reader *r, const struct kw_
 	return KW_OK;
 }
 
+/* inout: true, or the name of the output that is written into it */
+static enum kw_status read_inout(struct kw_task_reader *r, const struct kw_yaml *map, struct kw_tensor_decl *d)
+{
+	const struct kw_yaml *n = kw_yaml_find(map, "inout");
+
+	if (!n)
+		return KW_OK;
+	if (n->kind == KW_YAML_SCALAR && !n->quoted && (strcmp(n->text, "true") == 0 || strcmp(n->text, "false") == 0))
+		d->inout = n->text[0] == 't';
+	else if (n->kind == KW_YAML_SCALAR && kw_core_is_identifier(n->text))
+		d->inout = (d->updated_by = n->text) != NULL;
+	else
+		return kw_yaml_fail(n, r->err, "'inout' must be true, or the name of the output that is written into '%s'", d->name);
+	if (d->inout && kw_tensor_any_strides(d))
+		return kw_yaml_fail(n, r->err, "'%s' is updated in place, so it is contiguous: 'inout' does not go with 'strides' or "
+				    "'contiguous: false'", d->name);
+	return KW_OK;
+}
+
 enum kw_status kw_task_read_inputs(struct kw_task_reader *r, const struct kw_yaml *map)
 {
 	static const char *const keys[] = { "dtype", "shape", "dist", "range", "strides", "align", "contiguous", "inout", NULL };
@@ -280,10 +299,7 @@ enum kw_status kw_task_read_inputs(struct kw_task_reader *r, const struct kw_yam
 		if (s == KW_OK)
 			s = read_contiguous(r, n, d);
 		if (s == KW_OK)
-			s = kw_yaml_get_bool(n, "inout", false, &d->inout, r->err);
-		if (s == KW_OK && d->inout)
-			s = kw_yaml_fail(kw_yaml_find(n, "inout"), r->err,
-					 "inputs that a kernel updates are not supported yet");
+			s = read_inout(r, n, d);
 		t->input_count += s == KW_OK;
 	}
 	return s;

@@ -338,7 +338,9 @@ static enum kw_status read_task(struct kw_task_reader *r)
 		s = read_goal(r, kw_yaml_find(r->root, "goal"));
 	if (s == KW_OK)
 		s = read_policies(r);
-	return s == KW_OK ? kw_task_read_cases(r) : s;
+	if (s == KW_OK)
+		s = kw_task_read_cases(r);
+	return s == KW_OK && r->task->output_count ? kw_task_link_inout(r->task, r->err) : s;
 }
 
 enum kw_status kw_task_parse_yaml(struct kw_task *t, const char *file, const char *text, size_t len,

@@ -318,5 +318,5 @@ enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
 	if (s == KW_OK)
 		s = check_cases(&b, t);
 	kw_arena_release(&a);
-	return s;
+	return s == KW_OK ? kw_task_link_inout(t, err) : s;
 }

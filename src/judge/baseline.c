@@ -34,7 +34,7 @@ static enum kw_status one(struct work *w, struct baseline *b, const struct form 
 	st = c ? kw_expr_emit_naive_c(w->e, f->openmp, &text, err) :
 		 kw_expr_emit_naive_gpu(w->e, f->backend, KW_NAIVE_BASELINE, &text, NULL, err);
 	if (st == KW_OK)
-		st = kw_candidate_from_text(&b->candidate, f->candidate, f->backend, text.ptr, text.len, w->t, &set->arena,
+		st = kw_candidate_from_text(&b->candidate, f->candidate, f->backend, text.ptr, text.len, &w->apart, &set->arena,
 					    err);
 	kw_buf_release(&text);
 	if (st == KW_OK && w->t->input_count + w->t->output_count + b->candidate.plan.workspace_count > KW_MAX_TENSORS)
@@ -92,7 +92,7 @@ enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 		const struct kw_plan *p = &set->item[i].candidate.plan;
 		struct kw_bound_plan *bound = &s->base[i].plan;
 
-		st = kw_plan_bind(p, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena, bound, err);
+		st = kw_plan_bind(p, &s->w->apart, s->c, s->view, NULL, &s->w->j->facts, &s->arena, bound, err);
 		/* The candidate is judged though the naive kernel needs all scores of a large attention at once. */
 		if (st == KW_OK && bound->applicable &&
 		    workspace_bytes(p, bound) * slots > MEMORY_SHARE * (double)kw_memory_available())

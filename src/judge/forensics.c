@@ -148,7 +148,8 @@ static int copied_input(struct stage *s, int slot, int output)
 	for (int in = 0; in < s->inputs; in++) {
 		int64_t i = 0;
 
-		if (n < 2 || kw_shape_count(&s->view[in].shape) != n || !kw_view_is_contiguous(&s->view[in]))
+		if (n < 2 || kw_shape_count(&s->view[in].shape) != n || !kw_view_is_contiguous(&s->view[in]) ||
+		    s->w->t->inputs[in].inout) /* left as it was: see untouched */
 			continue;
 		while (i < n && got_at(s, slot, in, i) == got_at(s, slot, s->inputs + output, i))
 			i++;
@@ -156,6 +157,28 @@ static int copied_input(struct stage *s, int slot, int output)
 			return in;
 	}
 	return -1;
+}
+
+/* Updated in place, and where it is wrong nobody has touched it: the element furthest off still is the input's, and so are as
+ * many elements as are wrong. */
+static bool untouched(struct stage *s, int slot, int output, const struct kw_compare_stats *st, char *text, size_t text_bytes)
+{
+	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
+	const struct kw_shape *shape = &s->view[s->inputs + output].shape;
+	int64_t n = kw_shape_count(shape), stride[KW_MAX_RANK], worst = 0, count = 0;
+
+	if (!d->inout || st->mismatched == 0)
+		return false;
+	kw_shape_contiguous(shape, stride);
+	for (int i = 0; i < shape->rank; i++)
+		worst += st->worst_index[i] * stride[i];
+	for (int64_t i = 0; i < n; i++)
+		count += got_at(s, slot, d->partner, i) == got_at(s, slot, s->inputs + output, i);
+	if (count < st->mismatched || got_at(s, slot, d->partner, worst) != got_at(s, slot, s->inputs + output, worst))
+		return false;
+	snprintf(text, text_bytes, "%lld elements of %s are what they were before the call", (long long)count,
+		 s->w->t->inputs[d->partner].name);
+	return true;
 }
 
 /* Whether other inputs get the very same answer, though they should not. Uses another slot: nothing in it is needed any
@@ -324,7 +347,8 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 			    struct kw_error *err)
 {
 	char text[500], evidence[2000];
-	enum kw_subclass sub = name_by_numbers(s, output, st, text, sizeof text);
+	enum kw_subclass sub = untouched(s, slot, output, st, text, sizeof text) ? KW_S_UNWRITTEN :
+			       name_by_numbers(s, output, st, text, sizeof text);
 	uint64_t before = kw_stage_output_hash(s, slot);
 	struct rerun r = { 0 };
 	int input, right = 0, right_there = 0;

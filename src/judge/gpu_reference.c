@@ -37,7 +37,7 @@ static enum kw_status emit(struct work *w, int which, struct kw_error *err)
 	st = kw_expr_emit_naive_gpu(w->e, "cuda", which == F64 ? KW_NAIVE_F64 : KW_NAIVE_F32, &text, &f->info, err);
 	if (st == KW_OK)
 		st = kw_candidate_from_text(&f->candidate, which == F64 ? "reference_f64" : "reference_f32", "cuda", text.ptr,
-					    text.len, w->t, &w->references->arena, err);
+					    text.len, &w->apart, &w->references->arena, err);
 	kw_buf_release(&text);
 	return st;
 }
@@ -107,7 +107,7 @@ enum kw_status kw_references_bind(struct stage *s, struct kw_error *err)
 
 	run->usable = r != NULL;
 	for (int i = 0; r && i < KW_REFERENCES && st == KW_OK; i++) {
-		st = kw_plan_bind(&r->form[i].candidate.plan, s->w->t, s->c, s->view, NULL, &s->w->j->facts, &s->arena, &run->plan[i],
+		st = kw_plan_bind(&r->form[i].candidate.plan, &s->w->apart, s->c, s->view, NULL, &s->w->j->facts, &s->arena, &run->plan[i],
 				  err);
 		/* One build serves all cases. */
 		run->usable = run->usable && st == KW_OK && run->plan[i].applicable && run->plan[i].define_count == 0;

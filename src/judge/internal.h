@@ -46,6 +46,7 @@ struct baseline_run {
 struct work {
 	struct kw_judge *j;
 	const struct kw_task *t;
+	struct kw_task apart;             /* *t as if nothing was updated in place: what references and baselines compute */
 	const struct kw_expr *e;
 	const struct kw_candidate *c;
 	struct kw_judge_opts o;

@@ -604,7 +604,8 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	tune_text(&w);
 	flag_for_people(&w);
 	refuse_aliases(&w);
-	if (!w.failed)
+	st = kw_task_out_of_place(t, w.a, &w.apart, err);
+	if (st == KW_OK && !w.failed)
 		st = evaluate(&w, &p, err);
 	if (st == KW_OK)
 		conclude(&w);

@@ -75,8 +75,14 @@ enum kw_status kw_layout_views(const struct kw_task *t, const struct kw_case *c,
 	for (size_t i = 0; i < t->input_count && st == KW_OK; i++)
 		st = one_view(&t->inputs[i], c->layouts ? c->layouts[i] : KW_LAYOUT_CONTIGUOUS, env,
 			      kw_bound_input_shape(b, (int)i), true, &views[i], &specs[i], err);
-	for (size_t i = 0; i < t->output_count && st == KW_OK; i++)
-		st = one_view(&t->outputs[i], KW_LAYOUT_CONTIGUOUS, env, kw_bound_output_shape(b, (int)i), false,
+	for (size_t i = 0; i < t->output_count && st == KW_OK; i++) {
+		const struct kw_tensor_decl *d = &t->outputs[i];
+		size_t in = (size_t)d->partner;
+
+		/* What is updated in place lies as its input does, in a buffer of its own: the input's stays as it was. */
+		st = one_view(d->inout ? &t->inputs[in] : d,
+			      d->inout && c->layouts ? c->layouts[in] : KW_LAYOUT_CONTIGUOUS, env, kw_bound_output_shape(b, (int)i), false,
 			      &views[t->input_count + i], &specs[t->input_count + i], err);
+	}
 	return st;
 }

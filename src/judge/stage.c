@@ -251,6 +251,31 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 	return st;
 }
 
+/* Before a call the buffer of what is updated in place holds the input. */
+struct refill_job {
+	char *to;
+	const char *from;
+	size_t bytes;
+};
+#define REFILL_PART ((size_t)1 << 21)
+
+static void refill_part(void *arg, int64_t i)
+{
+	struct refill_job *j = arg;
+	size_t first = (size_t)i * REFILL_PART, n = j->bytes - first;
+
+	memcpy(j->to + first, j->from + first, n < REFILL_PART ? n : REFILL_PART);
+}
+
+static void refill(struct stage *s, int slot, int tensor)
+{
+	struct refill_job job = { .from = kw_session_ptr(s->session, slot, s->w->t->outputs[tensor - s->inputs].partner),
+				  .to = kw_session_room(s->session, slot, tensor), .bytes = s->spec[tensor].bytes };
+
+	kw_parallel(s->w->j->threads, (int64_t)((job.bytes + REFILL_PART - 1) / REFILL_PART), refill_part, &job);
+	kw_session_push(s->session, slot, tensor, NULL); /* the next run returns a failure */
+}
+
 struct poison_job {
 	char *base;
 	size_t bytes;
@@ -272,12 +297,19 @@ void kw_stage_poison(struct stage *s, int slot)
 	int64_t start = kw_now_ns();
 
 	s->poison_seed = s->w->seed ^ 0x5bd1e9955bd1e995u;
-	for (int i = s->inputs; i < s->tensors && s->w->j->gpu; i++)
-		kw_gpu_poison(s, slot, i, s->poison_seed, NULL); /* the next run returns a failure */
-	for (int i = s->inputs; i < s->tensors && !s->w->j->gpu; i++) {
-		struct poison_job job = { .base = kw_session_room(s->session, slot, i), .bytes = s->spec[i].bytes,
+	for (int i = s->inputs; i < s->tensors; i++) {
+		struct poison_job job = { .bytes = s->spec[i].bytes,
 					  .dtype = (enum kw_dtype)s->view[i].dtype, .seed = s->poison_seed };
 
+		if (s->w->t->outputs[i - s->inputs].inout) {
+			refill(s, slot, i);
+			continue;
+		}
+		if (s->w->j->gpu) {
+			kw_gpu_poison(s, slot, i, s->poison_seed, NULL); /* the next run returns a failure */
+			continue;
+		}
+		job.base = kw_session_room(s->session, slot, i);
 		kw_parallel(s->w->j->threads, (int64_t)((job.bytes + POISON_PART - 1) / POISON_PART), poison_part, &job);
 		kw_session_push(s->session, slot, i, NULL); /* the next run returns a failure */
 	}

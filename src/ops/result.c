@@ -100,10 +100,11 @@ static const struct kw_tensor_decl *find_tensor(const struct kw_task *t, const c
 	return NULL;
 }
 
-static void tensor_arg(struct writer *w, const struct kw_tensor_decl *d, bool input)
+/* again: what is updated in place may be passed through two pointers. */
+static void tensor_arg(struct writer *w, const struct kw_tensor_decl *d, bool input, bool again)
 {
-	kw_buf_printf(&w->text, "%s%s *restrict %s /* (", input ? "const " : "",
-		      kw_dtype_info(d->dtype)->ctype, d->name);
+	kw_buf_printf(&w->text, "%s%s *%s%s%s /* %s(", input ? "const " : "", kw_dtype_info(d->dtype)->ctype,
+		      d->inout ? "" : "restrict ", d->name, again ? "_again" : "", d->inout ? "updated in place " : "");
 	for (int i = 0; i < d->rank; i++)
 		kw_buf_printf(&w->text, "%s%s", i ? ", " : "", kw_intexpr_text(d->shape[i]));
 	kw_buf_addz(&w->text, ") */");
@@ -128,6 +129,14 @@ static void scalar_arg(struct writer *w, const struct kw_plan_arg *arg, size_t i
 		kw_buf_printf(&w->text, "%s arg%zu /* = %s */", type, i, text);
 }
 
+static bool passed_before(const struct kw_plan_kernel *k, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (k->args[j].kind == KW_ARG_TENSOR && strcmp(k->args[j].name, k->args[i].name) == 0)
+			return true;
+	return false;
+}
+
 static void prototype(struct writer *w, const struct kw_plan_kernel *k)
 {
 	kw_buf_printf(&w->text, "void %s(", k->name);
@@ -138,7 +147,7 @@ static void prototype(struct writer *w, const struct kw_plan_kernel *k)
 
 		kw_buf_addz(&w->text, i ? ",\n\t" : "");
 		if (arg->kind == KW_ARG_TENSOR && (d = find_tensor(w->task, arg->name, &input)))
-			tensor_arg(w, d, input);
+			tensor_arg(w, d, input, passed_before(k, i));
 		else if (arg->kind == KW_ARG_SCALAR)
 			scalar_arg(w, arg, i);
 		else if (arg->kind == KW_ARG_PARAM)
@@ -168,8 +177,9 @@ static void write_header(struct writer *w)
 		kw_buf_printf(&w->text, " * Only where  %s\n", kw_intexpr_text(p->requires[i]));
 	if (p->kernel_count > 1)
 		kw_buf_addz(&w->text, " * Call the functions in this order.\n");
-	kw_buf_addz(&w->text, " * Tensors are contiguous unless strides are arguments; inputs and outputs do not overlap.\n"
-			      " * Or judge it again:  kwright eval ");
+	kw_buf_printf(&w->text, " * Tensors are contiguous unless strides are arguments; %s do not overlap.\n"
+				" * Or judge it again:  kwright eval ",
+		      kw_task_has_inout(w->task) ? "but for what is updated in place, they" : "inputs and outputs");
 	kw_buf_printf(&w->text, "%s %s.c */\n#pragma once\n#include \"kw.h\"\n\n", w->task->name, w->base);
 	for (size_t i = 0; i < p->kernel_count; i++)
 		prototype(w, &p->kernels[i]);

@@ -6,7 +6,7 @@ enum { WHOLE_MAX = 4096, SAMPLES_MAX = 8192, SCRATCH_BYTES = 8 << 20 };
 /* Every buffer starts at a cache line, and promises no more (tensor.align of plan lines). */
 enum { BASE_ALIGN = 64 };
 
-/* Contiguous views of a case at a made-up address: enough to evaluate plan lines. */
+/* Views of a case at a made-up address, contiguous but where the task says otherwise: enough to evaluate plan lines. */
 static bool case_views(const struct kw_task *t, const struct kw_case *c, struct kw_arena *a,
 		       struct kw_view **out)
 {
@@ -25,6 +25,10 @@ static bool case_views(const struct kw_task *t, const struct kw_case *c, struct 
 		if (kw_tensor_shape(d, &env, &v[i].shape, NULL) != KW_OK)
 			return false;
 		kw_shape_contiguous(&v[i].shape, v[i].stride);
+		if (d->has_strides && kw_tensor_strides(d, &env, &v[i].shape, v[i].stride, NULL) != KW_OK)
+			return false;
+		if (d->align_bytes)
+			v[i].base = (void *)(uintptr_t)d->align_bytes;
 	}
 	*out = v;
 	return true;

@@ -188,7 +188,9 @@ static void test_errors(void)
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], dist: uniform, range: [1, 0] }", "t.yaml:4:63", "from 1 down to 0" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], range: [0, -1] }", "t.yaml:4:48", "sigma must be 0 or more" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], range: 3 }", "t.yaml:4:48", "'range' must be two numbers" },
-		{ 4, "  x: { dtype: f32, shape: [rows, cols], inout: true }", "t.yaml:4:48", "not supported yet" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], inout: [1] }", "t.yaml:4:48", "'inout' must be true, or the name of the output" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], inout: true, strides: [cols, 1] }", "t.yaml:4:48", "does not go with 'strides'" },
+		{ 4, "  x: { dtype: f32, shape: [rows, cols], inout: true }", "t.yaml:12:68", "updated in place, so it is contiguous: no case can have it sliced" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 2 }", "t.yaml:4:48", "a power of two from 4 (an element of f32) to 4096" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 12 }", "t.yaml:4:48", "a power of two" },
 		{ 4, "  x: { dtype: f32, shape: [rows, cols], align: 8192 }", "t.yaml:4:48", "a power of two" },
@@ -246,6 +248,47 @@ static void test_errors(void)
 		has_str(line, cases[i].message, "with the reason");
 		ok(t.arena.head == NULL && t.name == NULL, "nothing is left behind");
 	}
+}
+
+/* Inputs that are updated: which output goes there. */
+static void test_in_place(void)
+{
+	static const char form[] = "name: a\ndims: { n: { max: 9 } }\ninputs:\n  x: { dtype: f32, shape: [n], inout: %s }\n  z: { dtype: f32, "
+				   "shape: [n], %s }\noutputs:\n  y: { dtype: %s, shape: [%s] }\n%sreference: { expr: y = x + z }\n"
+				   "perf: [ { n: 5 } ]\n";
+	static const struct {
+		const char *inout, *other, *dtype, *size, *more, *message;
+	} bad[] = {
+		{ "true", "dist: normal", "f16", "n", "", "t.yaml:4: 'x' is updated in place (inout), but 'y' is f16 and it is f32" },
+		{ "true", "dist: normal", "f32", "n + 1", "", "but 'y' has shape [6] and it has [5] in the case n=5" },
+		{ "q", "dist: normal", "f32", "n", "", "but there is no output 'q'" },
+		{ "true", "inout: y", "f32", "n", "", "t.yaml:5: 'z' is updated in place (inout), but 'y' is written into 'x' already" },
+		{ "true", "dist: normal", "f32", "n", "  w: { dtype: f32, shape: [n] }\n", "but the task has several outputs: say 'inout: NAME'" },
+	};
+	struct kw_task t, apart;
+	struct kw_arena a;
+	char text[1000];
+
+	snprintf(text, sizeof(text), form, "w", "dist: normal", "f32", "n", "  w: { dtype: f32, shape: [n] }\n");
+	if (is_int(parse(&t, text), KW_OK, "one output of two goes into x: %s", line)) {
+		ok(t.inputs[0].inout && t.inputs[0].partner == 1 && !t.outputs[0].inout && t.outputs[1].inout &&
+			   t.outputs[1].partner == 0, "they know of each other");
+		kw_arena_init(&a, 1 << 20);
+		is_int(kw_task_out_of_place(&t, &a, &apart, &err), KW_OK, "the same operation apart");
+		ok(!kw_task_has_inout(&apart) && kw_task_has_inout(&t) && !apart.outputs[1].inout, "has nothing in place");
+		kw_arena_release(&a);
+		kw_task_release(&t);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), form, bad[i].inout, bad[i].other, bad[i].dtype, bad[i].size, bad[i].more);
+		is_int(parse(&t, text), KW_ERR_INPUT, "refused in place, row %zu", i);
+		has_str(line, bad[i].message, "with the reason");
+	}
+	is_int(kw_task_parse_line(&t, "x + z", (const char *const[]){ "x:f32[4] inout", "z:f32[4] inout=y align=16" }, 2, &err), KW_OK,
+	       "words of the one-line form: %s", err.text);
+	ok(t.inputs[0].inout && !t.inputs[0].updated_by && t.inputs[1].inout && strcmp(t.inputs[1].updated_by, "y") == 0 &&
+		   t.inputs[1].align_bytes == 16, "say the same");
+	kw_task_release(&t);
 }
 
 /* Inputs that say how they lie. */
@@ -340,7 +383,7 @@ static void test_one_line(void)
 		{ "x-y:f32[3]", "an input cannot be named 'x-y'" },
 		{ "x:f32[9999999999999999999]", "expected a number" },
 		{ "x:f32[4] stridse=[1]", "unknown word 'stridse'; did you mean 'strides'?" },
-		{ "x:f32[4] fast", "expected strides=, align= or contiguous= behind the sizes, not 'fast'" },
+		{ "x:f32[4] fast", "expected strides=, align=, contiguous= or inout behind the sizes, not 'fast'" },
 		{ "x:f32[4] align", "the = is missing behind 'align'" },
 		{ "x:f32[4] align=", "a value is missing or not closed behind 'align'" },
 		{ "x:f32[4] strides=[1", "a value is missing or not closed behind 'strides'" },
@@ -432,6 +475,7 @@ int main(void)
 	test_forms();
 	test_errors();
 	test_layouts();
+	test_in_place();
 	test_half_expression();
 	test_one_line();
 	test_files();

@@ -1,0 +1,11 @@
+//# task softmax_in_place
+//# expect wrong/unwritten
+//# why It leaves its input where it is.
+//@ kernel candidate args=(x, rows:i64, cols:i64)
+#include <math.h>
+#include <stdint.h>
+
+void candidate(float *x, int64_t rows, int64_t cols)
+{
+	(void)x, (void)rows, (void)cols;
+}
