@@ -174,12 +174,14 @@ static void note_worst(struct kw_compare_stats *s, double ratio, double got, dou
 	kw_shape_unravel(shape, flat, s->worst_index);
 }
 
-/* One element, with everything there is to say about it. Returns whether it is wrong. */
-static bool look_at(struct kw_compare_stats *s, const struct kw_bound_numbers *b, double got, double want,
+/* One element, with everything there is to say about it. Returns whether it is wrong. largest: what the output's type holds;
+ * where the answer is beyond, or may be by rounding, Inf is right. */
+static bool look_at(struct kw_compare_stats *s, const struct kw_bound_numbers *b, double largest, double got, double want,
 		    const struct kw_shape *shape, int64_t flat)
 {
 	double tolerance = bound_at(b, want), error = fabs(got - want), ratio;
-	bool same_special = (isnan(got) && isnan(want)) || got == want;
+	bool beyond = isinf(got) && signbit(got) == signbit(want) && fabs(want) + tolerance > largest;
+	bool same_special = (isnan(got) && isnan(want)) || got == want || beyond;
 	bool special = !isfinite(got) || !isfinite(want);
 
 	if (same_special)
@@ -220,7 +222,7 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 {
 	struct kw_bound_numbers b = bound_of(t);
 	size_t bytes = kw_dtype_bytes(t->out);
-	double got_block[BLOCK], want_block[BLOCK];
+	double got_block[BLOCK], want_block[BLOCK], largest = kw_dtype_max(t->out);
 
 	s->out_tiny = kw_tolerance_tiny(t);
 	for (size_t at = 0; at < n; at += BLOCK) {
@@ -241,7 +243,7 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 		if (!isfinite(sums.got2 + sums.want2 + sums.diff2 + sums.cross))
 			finite_sums(got_block, w, m, &sums);
 		for (size_t i = 0; sums.look && i < m; i++)
-			if (look_at(s, &b, got_block[i], w[i], shape, first + (int64_t)(at + i)))
+			if (look_at(s, &b, largest, got_block[i], w[i], shape, first + (int64_t)(at + i)))
 				s->unwritten += kw_is_poison(bytes_at, (int64_t)i, t->out, poison_seed);
 		s->sum_got2 += sums.got2;
 		s->sum_want2 += sums.want2;

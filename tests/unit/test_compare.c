@@ -121,6 +121,25 @@ static void test_planted(void)
 	is_str(name_of(&s, &t), "nan", "nor the largest number");
 	ok(isfinite(s.rms_rel) && isfinite(s.norm_ratio), "the norms leave them out");
 
+	reset(3);
+	want[7] = 4.4e113; /* exp of 263: beyond f32 */
+	got[7] = INFINITY;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "right", "Inf where the answer is beyond the type");
+	got[7] = -INFINITY;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "nan", "of the other sign it is not");
+	got[7] = 3.4e38f;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "mismatch", "nor the largest number");
+	want[7] = 3.4028234e38;
+	got[7] = INFINITY;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "right", "or may be, by rounding");
+	want[7] = 3.3e38;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "nan", "Inf where a number is expected");
+
 	reset(4);
 	kw_poison(got + 5000, 3 * sizeof(float), KW_F32, SEED);
 	s = compare(&t, got);
@@ -301,16 +320,19 @@ static void test_types(void)
 	s = compare(&t, flags);
 	is_str(name_of(&s, &t), "unwritten", "flags that were not written");
 
-	/* f16: squares summed in f16 overflow to Inf (case B15). */
+	/* f16: squares summed in f16 overflow to Inf (case B15), where the answer is none. */
 	t = tolerance(KW_F16);
 	reset(7);
 	kw_dtype_from_f64(KW_F16, want, half, N);
 	s = compare(&t, half);
 	is_str(name_of(&s, &t), "right", "rounded to f16");
-	want[9] = 70000;
+	want[9] = 60000;
 	kw_dtype_store(KW_F16, &half[9], 70000);
 	s = compare(&t, half);
-	is_str(name_of(&s, &t), "nan", "Inf for 70000");
+	is_str(name_of(&s, &t), "nan", "Inf for 60000");
+	want[9] = 70000;
+	s = compare(&t, half);
+	is_str(name_of(&s, &t), "right", "Inf for 70000: there is nothing else");
 	kw_compare_init(&s);
 	kw_compare_chunk(&s, &t, half, want, 0, &shape, 0, SEED);
 	kw_compare_finish(&s);
