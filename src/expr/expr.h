@@ -82,6 +82,13 @@ enum kw_status kw_expr_complete_task(struct kw_task *task, struct kw_error *err)
 enum kw_status kw_expr_lower(const struct kw_expr *e, struct kw_arena *a, struct kw_expr **out,
 			     struct kw_error *err);
 
+/* The same with other formulas: those of textbooks and of well-known kernels, like mean(x * x) - mean(x) * mean(x) for a variance
+ * or exp(x) - 1 for expm1. They lose digits elsewhere than the definitions do. form: 1 .. KW_EXPR_FORMS. The result is
+ * lowered. says: what is computed how, for people ("expm1 as exp(x) - 1"). KW_NO: there is none of that number. */
+#define KW_EXPR_FORMS 2
+enum kw_status kw_expr_rephrase(const struct kw_expr *e, int form, struct kw_arena *a, struct kw_expr **out, struct kw_buf *says,
+				struct kw_error *err);
+
 /* Families decide which patterns fit. */
 #define KW_FAMILY_LIST(X)                                                                  \
 	X(POINTWISE, "pointwise")        /* elementwise with broadcasting */               \

@@ -5,10 +5,12 @@
  * on a sample of this trial's own elements, k = 4, R the reduction length, ulp_acc the spacing of the accumulation type (f32;
  * f64 for f64 tasks; lower where the task's precision.allow says so). On the task's own data k x A is capped at 1% of the
  * RMS of the expected values, so that zeros never pass. Integers and bool: exact (i64 beyond 2^53: as exact as the
- * reference, which is in f64). NaN and Inf exactly where the reference has them. The task's own rtol/atol replace it when given.
+ * reference, which is in f64). NaN and Inf exactly where the reference has them, Inf also where the answer is beyond the type. The
+ * task's own rtol/atol replace it when given.
  *
  * A and the RMS of a handful of elements are chance: the sum of one row may come out near zero, and a plain kernel may
- * happen to get it right. Before such an answer is refused, both are taken from more data of the same kind (stage.c). */
+ * happen to get it right. Before such an answer is refused, both are taken from more data of the same kind, and A from plain
+ * evaluations of other formulas too (kw_expr_rephrase), under the same cap (tolerance.c). */
 #ifndef KW_JUDGE_COMPARE_H
 #define KW_JUDGE_COMPARE_H
 

@@ -82,6 +82,13 @@ struct memo {
 	int points, trials;               /* trials: seen, not kept */
 };
 
+/* Plain evaluators of the expression in other words (kw_expr_rephrase). */
+struct other_formula {
+	bool tried;                       /* ev32 NULL: there is none of this number */
+	struct kw_eval *ev32, *coarse;
+	const char *says;
+};
+
 struct stage {
 	struct work *w;
 	const struct kw_case *c;
@@ -102,9 +109,12 @@ struct stage {
 	struct reference_run reference;
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
+	struct other_formula formula[KW_EXPR_FORMS];
+	int formulas;                     /* so many of them have been needed: they belong to every tolerance from now on */
 	struct kw_tolerance tol[KW_MAX_TENSORS];
 	double declared_abs[KW_MAX_TENSORS];   /* k x A of the declared data of this case */
 	double declared_share[KW_MAX_TENSORS]; /* the same as a share of the outputs' RMS */
+	double formula_abs[KW_MAX_TENSORS];    /* k x A of the declared data by other formulas */
 	uint64_t poison_seed;
 	struct memo memo[KW_MAX_TENSORS];
 	double footprint_bytes;
@@ -147,6 +157,8 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err);
 /* Adds the workspaces that the candidate and the baselines of this stage ask for to its buffers. */
 enum kw_status kw_stage_workspaces(struct stage *s, struct kw_error *err);
+/* The evaluators of the other formula of this number, 0 .. KW_EXPR_FORMS - 1; on first use they are made. */
+enum kw_status kw_stage_formula(struct stage *s, int number, struct kw_error *err);
 /* Bytes that kw_stage_open will take. */
 double kw_stage_bytes(const struct stage *s);
 void kw_stage_close(struct stage *s);
@@ -182,6 +194,10 @@ bool kw_stage_set_tolerance(struct stage *s, int output, enum kw_fill fill, doub
  * with other data of the same kind. *more false: exact, nothing was done. */
 enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, int output, bool *more,
 				  struct kw_error *err);
+/* The tolerance again, as wide as the errors of plain kernels with the first `count` other formulas. *more false: it did not
+ * grow. */
+enum kw_status kw_stage_rephrase(struct stage *s, int slot, enum kw_fill fill, int output, int count, bool *more,
+				 struct kw_error *err);
 /* Whether a plain kernel that rounds here or there may give this very value: a step away from the reference, where that is
  * next to one. One thread at a time. */
 bool kw_stage_may_be(struct stage *s, int output, const int64_t *index, double value);
@@ -207,7 +223,7 @@ void kw_memo_add(struct stage *s, int output, const double *want);
 void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
 		     const char *evidence);
 
-/* judge.c: a line that goes with the verdict, whatever it is. */
+/* judge.c: a line that goes with the verdict, whatever it is; once. */
 void kw_note(struct work *w, const char *text);
 
 /* sanitize.c: a candidate that was right so far under compute-sanitizer, on a few of its small cases; what it finds is the

@@ -148,6 +148,9 @@ void kw_note(struct work *w, const char *text)
 	const char **flags = kw_arena_calloc(w->a, w->v->flag_count + 1, sizeof *flags);
 	char *copy = kw_arena_strdup(w->a, text);
 
+	for (size_t i = 0; i < w->v->flag_count; i++)
+		if (strcmp(w->v->flags[i], text) == 0)
+			return;
 	if (!flags || !copy)
 		return;
 	if (w->v->flag_count)

@@ -106,24 +106,28 @@ double kw_stage_bytes(const struct stage *s)
 	return s->footprint_bytes * slots_of(s);
 }
 
-static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
+static enum kw_status open_one(struct stage *s, const struct kw_bound *b, enum kw_eval_mode mode, struct kw_eval **out,
+			       struct kw_error *err)
 {
-	struct kw_view views[KW_MAX_TENSORS];
 	double *params = kw_arena_calloc(&s->arena, s->w->t->param_count + 1, sizeof *params);
-	enum kw_status st;
+	struct kw_view views[KW_MAX_TENSORS];
 
 	if (!params)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	for (size_t i = 0; i < s->w->t->param_count; i++)
 		params[i] = s->w->t->params[i].value;
 	memcpy(views, s->view, sizeof views); /* where they lie is told with their contents */
-	st = kw_eval_new(s->bound, views, params, KW_EVAL_F64, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev64, err);
-	if (st == KW_OK)
-		st = kw_eval_new(s->bound, views, params, KW_EVAL_F32, s->w->j->threads, REFERENCE_MAX_BYTES, &s->ev32, err);
-	for (int i = 0; i < s->outputs && st == KW_OK && !s->coarse; i++)
+	return kw_eval_new(b, views, params, mode, s->w->j->threads, REFERENCE_MAX_BYTES, out, err);
+}
+
+static enum kw_status open_plain(struct stage *s, const struct kw_bound *b, struct kw_eval **ev32, struct kw_eval **coarse,
+				 struct kw_error *err)
+{
+	enum kw_status st = open_one(s, b, KW_EVAL_F32, ev32, err);
+
+	for (int i = 0; i < s->outputs && st == KW_OK && !*coarse; i++)
 		if (kw_output_is_wide(&s->w->t->outputs[i]))
-			st = kw_eval_new(s->bound, views, params, KW_EVAL_COARSE, s->w->j->threads, REFERENCE_MAX_BYTES, &s->coarse,
-					 err);
+			st = open_one(s, b, KW_EVAL_COARSE, coarse, err);
 	return st;
 }
 
@@ -159,6 +163,37 @@ static enum kw_status start_players(struct stage *s, struct kw_error *err)
 	return st == KW_OK ? b.status : st;
 }
 
+static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
+{
+	enum kw_status st = open_one(s, s->bound, KW_EVAL_F64, &s->ev64, err);
+
+	return st == KW_OK ? open_plain(s, s->bound, &s->ev32, &s->coarse, err) : st;
+}
+
+enum kw_status kw_stage_formula(struct stage *s, int number, struct kw_error *err)
+{
+	struct other_formula *f = &s->formula[number];
+	struct kw_bound *bound;
+	struct kw_expr *e;
+	struct kw_buf says;
+	enum kw_status st;
+
+	if (f->tried)
+		return KW_OK;
+	f->tried = true;
+	kw_buf_init(&says, 1 << 12);
+	st = kw_expr_rephrase(s->w->e, number + 1, &s->arena, &e, &says, err);
+	f->says = st == KW_OK ? kw_arena_strndup(&s->arena, says.ptr ? says.ptr : "", says.len) : "";
+	kw_buf_release(&says);
+	if (!f->says)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (st == KW_OK)
+		st = kw_expr_bind(e, s->c, &s->arena, &bound, err);
+	if (st == KW_OK)
+		st = open_plain(s, bound, &f->ev32, &f->coarse, err);
+	return st == KW_NO ? KW_OK : st;
+}
+
 enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = s->w->j->dev->ops;
@@ -186,6 +221,11 @@ void kw_stage_close(struct stage *s)
 	kw_eval_free(s->ev64);
 	kw_eval_free(s->ev32);
 	kw_eval_free(s->coarse);
+	for (int i = 0; i < KW_EXPR_FORMS; i++) {
+		kw_eval_free(s->formula[i].ev32);
+		kw_eval_free(s->formula[i].coarse);
+		s->formula[i] = (struct other_formula){ 0 };
+	}
 	if (s->player)
 		s->w->j->dev->ops->player_stop(s->player);
 	kw_baselines_close(s);

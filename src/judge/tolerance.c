@@ -13,6 +13,7 @@
 #define ENOUGH 64               /* elements whose largest error and RMS are no chance */
 #define OTHERWISE 256           /* elements that are evaluated with other rounding errors, some of them again */
 #define ROUNDS_MAX 16
+#define FORMULA_ROUNDS 4        /* with other rounding errors, at least, where a formula loses most digits at one element */
 #define MORE_SETS 8             /* of data, beside the trial's own */
 #define FEW_SETS 4              /* at least, where the output has few elements, however large the inputs */
 #define MORE_WORK 4e6           /* elements of inputs, or 16 flops, in all sets */
@@ -201,6 +202,64 @@ bool kw_stage_set_tolerance(struct stage *s, int output, enum kw_fill fill, doub
 	return tells(s, output, fill, &p);
 }
 
+/* Takes the evaluators of another formula in the place of the plain ones, or puts them back. */
+static void swap_formula(struct stage *s, int number)
+{
+	struct other_formula *f = &s->formula[number];
+	struct kw_eval *ev32 = s->ev32, *coarse = s->coarse;
+
+	s->ev32 = f->ev32;
+	s->coarse = f->coarse;
+	f->ev32 = ev32;
+	f->coarse = coarse;
+}
+
+/* Adds the errors of another formula on a sample of these inputs; nothing where it has no finite value. */
+static enum kw_status formula_error(struct stage *s, int number, const struct kw_view *views, int output, int64_t boxes,
+				    struct plain *p, struct kw_error *err)
+{
+	enum kw_status st;
+
+	swap_formula(s, number);
+	st = kw_eval_reset(s->ev32, views, err);
+	if (st == KW_OK && s->coarse)
+		st = kw_eval_reset(s->coarse, views, err);
+	if (st == KW_OK)
+		st = plain_error(s, output, boxes, p, err);
+	swap_formula(s, number);
+	return st;
+}
+
+/* k x A of other formulas. What special values are given because of the declared ones stays as the plain formula has it: an
+ * excuse for one kind of data is none for another. */
+static double formula_part(struct stage *s, int output, enum kw_fill fill, const struct plain *p)
+{
+	struct kw_tolerance kept = s->tol[output];
+	double abs = s->declared_abs[output], share = s->declared_share[output], part;
+
+	set_tolerance(s, output, fill, p);
+	part = s->tol[output].abs_part;
+	s->tol[output] = kept;
+	s->declared_abs[output] = abs;
+	s->declared_share[output] = share;
+	return part;
+}
+
+/* Those that have been needed before, on these inputs. */
+static enum kw_status known_formulas(struct stage *s, const struct kw_view *views, int output, enum kw_fill fill,
+				     struct kw_error *err)
+{
+	struct plain p = { 0 };
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < s->formulas && st == KW_OK; i++)
+		if (s->formula[i].ev32)
+			st = formula_error(s, i, views, output, s->sampled ? MANY_BOXES : FEW_BOXES, &p, err);
+	if (st == KW_OK && p.n)
+		s->tol[output].abs_part = fmax(s->tol[output].abs_part, formula_part(s, output, fill, &p));
+	return st;
+}
+
 enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, bool *usable, struct kw_error *err)
 {
 	struct kw_view views[KW_MAX_TENSORS];
@@ -218,6 +277,7 @@ enum kw_status kw_stage_reference(struct stage *s, int slot, enum kw_fill fill, 
 			break;
 		set_tolerance(s, o, fill, &p);
 		*usable = *usable && tells(s, o, fill, &p);
+		st = known_formulas(s, views, o, fill, err);
 	}
 	s->w->v->compare_ns += kw_now_ns() - begin;
 	return st;
@@ -255,9 +315,10 @@ static void disturb(struct stage *s, uint64_t seed)
 
 /* The trial's own data, rounded elsewhere: where a norm or a softmax makes much of a rounding error, a plain evaluation may
  * be lucky on all of these very numbers. */
-static enum kw_status round_otherwise(struct stage *s, int output, int64_t elements, struct plain *p, struct kw_error *err)
+static enum kw_status round_otherwise(struct stage *s, int output, int64_t elements, int least, struct plain *p,
+				      struct kw_error *err)
 {
-	int rounds = s->steps ? 0 : (int)(elements >= OTHERWISE ? 1 : OTHERWISE / elements);
+	int rounds = s->steps ? 0 : (int)(elements >= OTHERWISE / least ? least : OTHERWISE / elements);
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; i < (rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX) && st == KW_OK; i++) {
@@ -303,7 +364,7 @@ enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, 
 	if (!*more)
 		return KW_OK;
 	if ((st = plain_error(s, output, many_boxes(s, output), &own, err)) != KW_OK ||
-	    (st = round_otherwise(s, output, n, &own, err)) != KW_OK)
+	    (st = round_otherwise(s, output, n, 1, &own, err)) != KW_OK)
 		return st;
 	kw_stage_views(s, slot, views);
 	if ((st = sample_more(s, output, kind, n, &others, err)) != KW_OK || (st = look_at(s, views, err)) != KW_OK)
@@ -316,6 +377,60 @@ enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, 
 		set_tolerance(s, output, fill, &own);
 	t->scale = others.n ? sqrt(others.squares / (double)others.n) : before.scale;
 	t->abs_part = fmax(t->abs_part, before.abs_part);
+	s->w->v->compare_ns += kw_now_ns() - begin - (s->w->v->generate_ns - filled);
+	return KW_OK;
+}
+
+/* ---- other formulas ------------------------------------------------------------------------------ */
+
+/* One of them on the trial's data, rounded elsewhere too, and on more data of that kind. The disturbance is two roundings
+ * (kw_eval_disturb), of which a kernel has one. Leaves the evaluators pointed elsewhere. */
+static enum kw_status formula_errors(struct stage *s, int number, const struct kw_view *views, int output, enum kw_fill kind,
+				     int64_t elements, struct plain *own, struct plain *others, struct kw_error *err)
+{
+	struct plain noisy = { 0 };
+	enum kw_status st = formula_error(s, number, views, output, many_boxes(s, output), own, err);
+
+	swap_formula(s, number);
+	if (st == KW_OK)
+		st = round_otherwise(s, output, elements, FORMULA_ROUNDS, &noisy, err);
+	own->worst = fmax(own->worst, noisy.worst / 2);
+	if (st == KW_OK)
+		st = sample_more(s, output, kind, elements, others, err);
+	swap_formula(s, number);
+	return st == KW_OK ? look_at(s, views, err) : st;
+}
+
+enum kw_status kw_stage_rephrase(struct stage *s, int slot, enum kw_fill fill, int output, int count, bool *more,
+				 struct kw_error *err)
+{
+	enum kw_fill kind = degenerate(fill) ? KW_FILL_DECLARED : fill;
+	struct kw_tolerance *t = &s->tol[output];
+	struct kw_view views[KW_MAX_TENSORS];
+	int64_t n = kw_shape_count(&s->view[s->inputs + output].shape), begin = kw_now_ns(), filled = s->w->v->generate_ns;
+	struct plain own = { 0 }, others = { 0 };
+	enum kw_status st = KW_OK;
+	double part;
+
+	*more = false;
+	kw_stage_views(s, slot, views);
+	for (int i = 0; i < count && st == KW_OK && n > 0 && !t->exact && t->rel < 0 && t->abs < 0; i++)
+		if ((st = kw_stage_formula(s, i, err)) == KW_OK && s->formula[i].ev32)
+			st = formula_errors(s, i, views, output, kind, n, &own, &others, err);
+	if (st != KW_OK || !own.n)
+		return st;
+	part = formula_part(s, output, fill, &own);
+	if (others.n && kind == fill) {
+		others.worst = fmax(own.worst, others.worst);
+		part = fmax(part, formula_part(s, output, fill, &others));
+	} else if (others.n) {
+		s->formula_abs[output] = fmax(s->formula_abs[output], formula_part(s, output, kind, &others));
+	}
+	if (fill == KW_FILL_DECLARED)
+		s->formula_abs[output] = part;
+	part = degenerate(fill) ? fmax(part, s->formula_abs[output]) : part;
+	*more = part > t->abs_part;
+	t->abs_part = fmax(t->abs_part, part);
 	s->w->v->compare_ns += kw_now_ns() - begin - (s->w->v->generate_ns - filled);
 	return KW_OK;
 }

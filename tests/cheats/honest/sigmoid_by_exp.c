@@ -1,0 +1,12 @@
+//# task sigmoid
+//# expect ok
+//# why exp(x) / (1 + exp(x)), of -|x| so that nothing overflows.
+//@ kernel candidate args=(x, y, n:i64)
+#include <math.h>
+#include <stdint.h>
+
+void candidate(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] < 0.0f ? expf(x[i]) / (1.0f + expf(x[i])) : 1.0f / (1.0f + expf(-x[i]));
+}
