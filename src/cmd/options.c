@@ -157,6 +157,7 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 {
 	struct kw_texts *list;
 	int64_t v;
+	double x;
 
 	switch (o->kind) {
 	case KW_OPT_FLAG:
@@ -186,6 +187,11 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0)
 			return bad_value(o, text, "a whole number from 0", err);
 		*(uint64_t *)target = (uint64_t)v;
+		break;
+	case KW_OPT_NUMBER:
+		if (!kw_str_to_f64(kw_str_from(text), &x) || !(x >= 0 && x < 1e15))
+			return bad_value(o, text, "a number from 0", err);
+		*(double *)target = x;
 		break;
 	case KW_OPT_TIME:
 		if (!read_time(text, &v))

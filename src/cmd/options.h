@@ -27,6 +27,7 @@ enum kw_option_kind {
 	KW_OPT_COUNT,                     /* int, 0 or more */
 	KW_OPT_THREADS,                   /* int, 0 to 1024: more than that no runtime starts reliably */
 	KW_OPT_SEED,                      /* uint64_t */
+	KW_OPT_NUMBER,                    /* double, 0 or more */
 	KW_OPT_TIME                       /* int64_t ns: 500ms, 60s, 2m, 1h; a plain number is seconds */
 };
 struct kw_option {

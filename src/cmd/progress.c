@@ -48,6 +48,16 @@ void kw_show_search(void *arg, const struct kw_progress *p)
 		snprintf(text, sizeof(text), "%.2g/s", p->rate_per_s);
 		add(&line, "", text);
 	}
+	if (p->role)
+		add(&line, "waiting for", p->role);
+	if (p->sums && p->sums->calls) {
+		snprintf(text, sizeof(text), "%lld", (long long)(p->sums->tokens_in + p->sums->tokens_out));
+		add(&line, "tokens", text);
+		if (p->sums->cost_usd > 0) {
+			snprintf(text, sizeof(text), "$%.4g", p->sums->cost_usd);
+			add(&line, "", text);
+		}
+	}
 	if (p->left_ns > 0) {
 		snprintf(text, sizeof(text), "about %s left", kw_human_ns((double)p->left_ns, time, sizeof(time)));
 		add(&line, "", text);

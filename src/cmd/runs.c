@@ -8,10 +8,11 @@
 #include "report/table.h"
 
 struct own {
-	const char *task, *file;
-	int evaluations, threads;
+	const char *task, *file, *key_file;
+	int evaluations, threads, rounds, tokens;
 	int64_t time_ns;
-	bool record;
+	double usd;
+	bool record, calls;
 };
 
 static enum kw_status list_rows(const struct kw_cmd *cmd, const struct kw_run_row *rows, size_t n,
@@ -85,6 +86,45 @@ static void records(const struct kw_report *r)
 		printf("%s\n", r->verdicts[i].record);
 }
 
+/* What models were asked and answered, a call a line: a dataset. */
+static enum kw_status calls(const struct kw_cmd *cmd, const struct kw_report *r, struct kw_error *err)
+{
+	struct kw_store *s;
+	struct kw_arena a;
+	enum kw_status status = kw_store_open(cmd->env.store_dir, true, &s, err);
+
+	if (status != KW_OK)
+		return status;
+	kw_arena_init(&a, 512 << 20);
+	for (size_t i = 0; i < r->call_count && status == KW_OK; i++) {
+		const struct kw_model_call *c = &r->calls[i];
+		const char *prompt, *answer, *reasoning = "";
+		json_t *j = kw_model_call_to_json(c);
+		struct kw_buf text;
+
+		kw_buf_init(&text, 256 << 20);
+		status = kw_store_text_get(s, c->prompt_sha, &a, &prompt, err);
+		if (status == KW_OK)
+			status = kw_store_text_get(s, c->answer_sha, &a, &answer, err);
+		if (status == KW_OK && c->reasoning_sha[0])
+			status = kw_store_text_get(s, c->reasoning_sha, &a, &reasoning, err);
+		if (status == KW_OK && (!j || json_object_set_new(j, "prompt", json_string(prompt)) != 0 ||
+					json_object_set_new(j, "answer", json_string(answer)) != 0 ||
+					json_object_set_new(j, "reasoning", json_string(reasoning)) != 0))
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		if (status == KW_OK)
+			status = kw_json_canonical(j, &text, err);
+		if (status == KW_OK)
+			printf("%s\n", text.ptr);
+		kw_buf_release(&text);
+		json_decref(j);
+		kw_arena_reset(&a);
+	}
+	kw_arena_release(&a);
+	kw_store_close(s);
+	return status;
+}
+
 static void verdict_rows(const struct kw_report *r, struct kw_buf *out)
 {
 	struct kw_arena a;
@@ -131,7 +171,9 @@ static enum kw_status show(const struct kw_cmd *cmd, const struct own *own, stru
 	if (status != KW_OK)
 		return status;
 	kw_buf_init(&out, 256 << 20);
-	if (own->record) {
+	if (own->calls) {
+		status = calls(cmd, &r, err);
+	} else if (own->record) {
 		records(&r);
 	} else if (cmd->json) {
 		status = kw_print_json(kw_report_json(&r), err);
@@ -168,7 +210,9 @@ static enum kw_status diff(const struct kw_cmd *cmd, struct kw_error *err)
 static enum kw_status resume(const struct kw_cmd *cmd, const struct own *own, struct kw_error *err)
 {
 	struct kw_op_search_opts o = { .threads = own->threads, .progress = kw_show_search,
-				       .budget = { .max_evaluations = own->evaluations, .max_wall_ns = own->time_ns } };
+				       .budget = { .max_evaluations = own->evaluations, .max_wall_ns = own->time_ns,
+						   .max_rounds = own->rounds },
+				       .agent = { .budget_tokens = own->tokens, .budget_usd = own->usd, .key_file = own->key_file } };
 	struct kw_op_search r;
 	int64_t id;
 	enum kw_status status = kw_run_number(cmd, cmd->args[1], &id, err);
@@ -299,6 +343,11 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		{ "records", KW_OPT_FLAG, offsetof(struct own, record), NULL, "show: its records, one JSON line each" },
 		{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "resume: a new budget for all of the run" },
 		{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "resume: a new budget for all of the run" },
+		{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "resume: likewise" },
+		{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "resume: likewise" },
+		{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "resume: likewise" },
+		{ "key-file", KW_OPT_TEXT, offsetof(struct own, key_file), "FILE", "resume: the key of the model" },
+		{ "calls", KW_OPT_FLAG, offsetof(struct own, calls), NULL, "show: what models were asked and answered, a JSON line each" },
 		{ "task", KW_OPT_TEXT, offsetof(struct own, task), "TASK", "verify: the record's task, if not in the store" },
 		{ "file", KW_OPT_TEXT, offsetof(struct own, file), "FILE", "verify: the record's candidate, likewise" },
 		{ "threads", KW_OPT_THREADS, offsetof(struct own, threads), "N", "resume, verify: of candidates" },

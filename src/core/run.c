@@ -18,6 +18,11 @@ bool kw_run_state_open(enum kw_run_state s)
 	return s == KW_RUN_RUNNING || s == KW_RUN_INTERRUPTED || s == KW_RUN_FAILED;
 }
 
+bool kw_run_state_spent(enum kw_run_state s)
+{
+	return s == KW_RUN_BUDGET || s == KW_RUN_ROUNDS || s == KW_RUN_TOKENS || s == KW_RUN_MONEY;
+}
+
 static json_t *make(const struct kw_field *fields, size_t count, const void *base)
 {
 	json_t *obj = json_object();
@@ -28,24 +33,38 @@ static json_t *make(const struct kw_field *fields, size_t count, const void *bas
 	return NULL;
 }
 
+static const struct kw_field call_fields[] = {
+#define F(key, kind, member) KW_FIELD(struct kw_model_call, key, kind, member)
+	F("provider", STR, provider),
+	F("model", STR, model),
+	F("role", STR, role),
+	F("tokens_in", I64, tokens_in),
+	F("tokens_out", I64, tokens_out),
+	F("latency_ns", I64, latency_ns),
+	F("cost_usd", F64, cost_usd),
+	F("prompt_sha256", STR, prompt_sha),
+	F("answer_sha256", STR, answer_sha),
+	F("outcome", STR, outcome),
+	F("slot", STR, slot),
+	F("reasoning_sha256", STR, reasoning_sha),
+	F("finish", STR, finish),
+	F("note", STR, note),
+	F("round", INT, round),
+	F("attempts", INT, attempts),
+	F("counted", BOOL, counted),
+	F("priced", BOOL, priced),
+#undef F
+};
+
 json_t *kw_model_call_to_json(const struct kw_model_call *c)
 {
-	static const struct kw_field fields[] = {
-#define F(key, kind, member) KW_FIELD(struct kw_model_call, key, kind, member)
-		F("provider", STR, provider),
-		F("model", STR, model),
-		F("role", STR, role),
-		F("tokens_in", I64, tokens_in),
-		F("tokens_out", I64, tokens_out),
-		F("latency_ns", I64, latency_ns),
-		F("cost_usd", F64, cost_usd),
-		F("prompt_sha256", STR, prompt_sha),
-		F("answer_sha256", STR, answer_sha),
-		F("outcome", STR, outcome),
-#undef F
-	};
+	return make(call_fields, KW_FIELD_COUNT(call_fields), c);
+}
 
-	return make(fields, KW_FIELD_COUNT(fields), c);
+enum kw_status kw_model_call_from_json(struct kw_model_call *c, const json_t *j, struct kw_arena *a, struct kw_error *err)
+{
+	*c = (struct kw_model_call){ "", "", "", 0, 0, 0, 0.0, "", "", "", "", "", "", "", 0, 1, false, false };
+	return kw_fields_get(j, "a model call", call_fields, KW_FIELD_COUNT(call_fields), c, a, err);
 }
 
 json_t *kw_round_to_json(const struct kw_round *r)

@@ -15,7 +15,11 @@
 	X(INTERRUPTED, "interrupted")                                                   \
 	X(NO_PATTERN, "no pattern fits; give a model")                                  \
 	X(NO_CORRECT, "no candidate was right")                                         \
-	X(FAILED, "an error ended it")
+	X(FAILED, "an error ended it")                                                  \
+	X(ROUNDS, "its rounds are used up")                                             \
+	X(TOKENS, "token budget spent")                                                 \
+	X(MONEY, "money budget spent")                                                  \
+	X(USELESS, "three answers in a row were of no use")
 enum kw_run_state {
 #define X(e, text) KW_RUN_##e,
 	KW_RUN_STATE_LIST(X)
@@ -25,12 +29,22 @@ enum kw_run_state {
 const char *kw_run_state_text(enum kw_run_state s);
 /* Not at its end: running, killed, interrupted, or ended by a fault. What it has so far is no result. */
 bool kw_run_state_open(enum kw_run_state s);
+/* Ended by a budget: with a larger one it can go on. */
+bool kw_run_state_spent(enum kw_run_state s);
 
+/* One request that a model answered. Prompt, answer and reasoning are texts of the store, by their hashes. */
 struct kw_model_call {
 	const char *provider, *model, *role;
 	int64_t tokens_in, tokens_out, latency_ns;
 	double cost_usd;
 	const char *prompt_sha, *answer_sha, *outcome;
+	const char *slot;                 /* which call of the run: "r2/coder"; a resumed run finds its answer by it */
+	const char *reasoning_sha;        /* "" none */
+	const char *finish;               /* why the model stopped */
+	const char *note;                 /* "scripted", or "" */
+	int round, attempts;              /* attempts: requests that were sent, above 1 where some failed */
+	bool counted;                     /* tokens as the provider says; else estimated */
+	bool priced;                      /* the price of the model is known */
 };
 struct kw_round {
 	int index;
@@ -49,6 +63,7 @@ struct kw_result_list {
 	size_t count;
 };
 json_t *kw_model_call_to_json(const struct kw_model_call *c);
+enum kw_status kw_model_call_from_json(struct kw_model_call *c, const json_t *j, struct kw_arena *a, struct kw_error *err);
 json_t *kw_round_to_json(const struct kw_round *r);
 json_t *kw_result_list_to_json(const struct kw_result_list *l);
 enum kw_status kw_result_list_from_json(struct kw_result_list *l, const json_t *j, struct kw_arena *a,

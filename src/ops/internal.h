@@ -22,6 +22,7 @@ enum kw_status kw_op_put_reasons(struct kw_store *s, int64_t run_id, const char 
 				 struct kw_error *err);
 /* wanted: KW_OK only where kernels of this backend can be run under a sanitizer here. */
 enum kw_status kw_op_check_sanitizer(const char *backend, bool wanted, struct kw_error *err);
+bool kw_op_has_model(const struct kw_agent_opts *o);
 /* What the user asked for, over the search's defaults. */
 void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_opts *o);
 /* The same for a run that is resumed: its own options, over them a new budget or number of threads. */

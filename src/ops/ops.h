@@ -128,7 +128,10 @@ struct kw_op_search_opts {
 	const char *task, *file;          /* file: tune only */
 	const char *const *inputs;
 	size_t input_count;
-	const char *backend, *strategy;   /* NULL: "c", "tune" */
+	const char *backend, *strategy;   /* NULL: "c"; "refine" with a model, else "tune" */
+	const char *from;                 /* optimize: the file of a kernel to start from, or NULL */
+	struct kw_agent_opts agent;       /* of a model; agent.model NULL: none */
+	int width;
 	struct kw_budget budget;
 	uint64_t seed;
 	int threads;
@@ -152,6 +155,24 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const struct kw_op_search_opts *o,
 			    struct kw_op_search *out, struct kw_error *err);
 void kw_op_search_release(struct kw_op_search *r);
+
+/* --- prompts (prompt.c) --- */
+struct kw_op_prompt_opts {
+	const char *role, *task;
+	const char *const *inputs;
+	size_t input_count;
+	const char *backend;              /* NULL: "c" */
+	const char *device;               /* a hardware sheet; NULL: this machine */
+	const char *from;                 /* a parent kernel's file, or NULL; the debugger's refused one */
+	size_t max_bytes;                 /* 0: the default */
+};
+struct kw_op_prompt {
+	struct kw_arena arena;
+	struct kw_prompt prompt;
+};
+/* What a role would be told about a task now. */
+enum kw_status kw_op_prompt(const struct kw_op_prompt_opts *o, struct kw_op_prompt *out, struct kw_error *err);
+void kw_op_prompt_release(struct kw_op_prompt *p);
 
 /* --- result files (result.c) --- */
 /* Writes NAME.c (the candidate with its tune lines fixed to the point), NAME.h (how to call it), kw.h and report.txt into

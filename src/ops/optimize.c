@@ -90,6 +90,28 @@ static enum kw_status put_facts(struct kw_store *s, const struct kw_search_resul
 	return status == KW_OK ? kw_op_put_reasons(s, r->run_id, r->reasons, r->reason_count, err) : status;
 }
 
+/* The kernel that a run starts from: a new run puts it into the store, where a resumed one finds it. */
+static enum kw_status find_from(struct kw_store *store, struct kw_op_task *t, struct kw_search_opts *so, struct kw_error *err)
+{
+	struct kw_candidate *c;
+	const char *source, *backend, *name;
+	size_t len;
+	enum kw_status status;
+
+	if (so->from)
+		return kw_store_candidate_put(store, so->from, err);
+	if (!so->from_sha)
+		return KW_OK;
+	c = kw_arena_calloc(&t->arena, 1, sizeof(*c));
+	if (!c)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
+	status = kw_store_candidate_get(store, so->from_sha, &t->arena, &source, &len, &backend, &name, err);
+	if (status == KW_OK)
+		status = kw_candidate_from_text(c, so->from_name, backend, source, len, &t->task, &t->arena, err);
+	so->from = c;
+	return status;
+}
+
 /* The search itself, what it leaves in the store and in files, and the report. */
 static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, struct kw_search_opts *so,
 				 struct kw_op_search *out, struct kw_error *err)
@@ -101,6 +123,8 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 
 	if (status == KW_OK)
 		status = kw_judge_new(so->device, &judge, err);
+	if (status == KW_OK)
+		status = find_from(store, t, so, err);
 	if (status == KW_OK) {
 		status = kw_search_run(&t->task, t->expr, so, judge, store, memory, &r, err);
 		out->run_id = r.run_id;
@@ -138,8 +162,29 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 	so->judge.threads = o->threads;
 	so->judge.large = o->large;
 	so->judge.sanitize = o->sanitize ? KW_SANITIZE_MUST : KW_SANITIZE_NO;
+	so->agent = o->agent;
+	so->width = o->width;
 	so->progress = o->progress;
 	so->progress_arg = o->progress_arg;
+}
+
+/* `none` is no model, and so is nothing. */
+bool kw_op_has_model(const struct kw_agent_opts *o)
+{
+	return o->model && strcmp(o->model, "none") != 0;
+}
+
+static enum kw_status load_from(const struct kw_op_search_opts *o, struct kw_op_task *t, struct kw_search_opts *so,
+				struct kw_error *err)
+{
+	struct kw_candidate *c;
+
+	if (!o->from)
+		return KW_OK;
+	c = kw_arena_calloc(&t->arena, 1, sizeof(*c));
+	so->from = c;
+	return c ? kw_candidate_load(c, o->from, so->backend, &t->task, &t->arena, err)
+		 : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
 }
 
 enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_search_opts *o,
@@ -157,12 +202,15 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 	if (status == KW_OK) {
 		so.backend = backend->name;
 		so.device = backend->device;
-		if (o->strategy)
-			so.strategy = o->strategy;
+		if (!kw_op_has_model(&o->agent))
+			so.agent.model = NULL;
+		so.strategy = o->strategy ? o->strategy : so.agent.model ? "refine" : "tune";
 		status = kw_op_check_sanitizer(backend->name, o->sanitize, err);
 	}
 	if (status == KW_OK)
 		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+	if (status == KW_OK)
+		status = load_from(o, &t, &so, err);
 	if (status == KW_OK)
 		status = kw_op_check_perf(&t, err);
 	if (status == KW_OK)
@@ -195,6 +243,14 @@ enum kw_status kw_op_search_again(struct kw_search_opts *so, const struct kw_run
 		so->budget.max_evaluations = o->budget.max_evaluations;
 	if (o->budget.max_wall_ns)
 		so->budget.max_wall_ns = o->budget.max_wall_ns;
+	if (o->budget.max_rounds)
+		so->budget.max_rounds = o->budget.max_rounds;
+	if (o->agent.budget_tokens)
+		so->agent.budget_tokens = o->agent.budget_tokens;
+	if (o->agent.budget_usd > 0)
+		so->agent.budget_usd = o->agent.budget_usd;
+	if (o->agent.key_file)
+		so->agent.key_file = o->agent.key_file;
 	return KW_OK;
 }
 
@@ -204,7 +260,7 @@ static enum kw_status is_over(struct kw_store *s, const struct kw_run_row *row, 
 	json_t *files = NULL;
 	enum kw_status status;
 
-	*over = !kw_run_state_open(row->state) && row->state != KW_RUN_BUDGET;
+	*over = !kw_run_state_open(row->state) && !kw_run_state_spent(row->state);
 	if (!*over || !row->best_verdict_id)
 		return KW_OK;
 	status = kw_store_fact_get(s, row->id, "files", &files, err);

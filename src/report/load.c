@@ -109,6 +109,8 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 		status = kw_store_fact_get(s, run_id, "files", &r->files, err);
 	if (status == KW_OK)
 		status = kw_store_fact_get(s, run_id, "reasons", &r->reasons, err);
+	if (status == KW_OK)
+		status = kw_store_model_call_list(s, run_id, &r->arena, &r->calls, &r->call_count, err);
 	if (status != KW_OK)
 		kw_report_release(r);
 	return status;

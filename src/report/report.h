@@ -38,6 +38,8 @@ struct kw_report {
 	struct kw_verdict best;           /* from its record */
 	struct kw_result_list result;
 	json_t *tune, *files, *reasons;   /* NULL when the run has none */
+	struct kw_model_call *calls;      /* of models, oldest first */
+	size_t call_count;
 };
 
 enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t run_id, struct kw_error *err);

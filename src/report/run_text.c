@@ -114,7 +114,7 @@ static void nothing(const struct kw_report *r, struct kw_buf *out)
 {
 	if (kw_run_state_open(r->run.state))
 		kw_buf_addz(out, "best: none yet\n");
-	else if (r->run.state == KW_RUN_BUDGET)
+	else if (kw_run_state_spent(r->run.state))
 		kw_buf_addz(out, "best: none; the budget was spent before any kernel was proven right\n");
 	else
 		kw_buf_addz(out, all_not_applicable(r) ? "best: none could be judged\n" : "best: none was right\n");
@@ -142,6 +142,41 @@ static void best(const struct kw_report *r, struct kw_buf *out)
 			      r->best.geomean_speedup, sol);
 }
 
+/* What models took part with: who, how often, what it cost; then what was of no use. */
+static void models(const struct kw_report *r, struct kw_buf *out)
+{
+	int64_t in = 0, answered = 0;
+	double usd = 0;
+	bool estimated = false, unpriced = false;
+
+	if (r->call_count == 0)
+		return;
+	for (size_t i = 0; i < r->call_count; i++) {
+		in += r->calls[i].tokens_in;
+		answered += r->calls[i].tokens_out;
+		usd += r->calls[i].cost_usd;
+		estimated = estimated || !r->calls[i].counted;
+		unpriced = unpriced || !r->calls[i].priced;
+	}
+	kw_buf_printf(out, "models: %zu call%s, %s%lld tokens in, %lld out", r->call_count, r->call_count == 1 ? "" : "s",
+		      estimated ? "about " : "", (long long)in, (long long)answered);
+	if (usd > 0 || !unpriced)
+		kw_buf_printf(out, ", $%.4g%s", usd, unpriced ? " and what is unpriced" : "");
+	kw_buf_addz(out, "; answers by");
+	for (size_t i = 0; i < r->call_count; i++) {
+		bool told = false;
+
+		for (size_t k = 0; k < i && !told; k++)
+			told = strcmp(r->calls[k].model, r->calls[i].model) == 0 && strcmp(r->calls[k].note, r->calls[i].note) == 0;
+		if (!told)
+			kw_buf_printf(out, "%s %s%s%s%s", i ? "," : "", r->calls[i].model, r->calls[i].note[0] ? " (" : "",
+				      r->calls[i].note, r->calls[i].note[0] ? ")" : "");
+	}
+	kw_buf_addc(out, '\n');
+	if (r->has_best)
+		reasons(r, out);
+}
+
 static void files(const struct kw_report *r, struct kw_buf *out)
 {
 	static const char *const names[] = { "kernel", "header", "report" };
@@ -163,6 +198,7 @@ void kw_report_text(const struct kw_report *r, struct kw_buf *out)
 	else
 		best(r, out);
 	tuner(r, out);
+	models(r, out);
 	counts(r, out);
 	files(r, out);
 }

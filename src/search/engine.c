@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "search/strategy.h"
 
-enum { ROUNDS_DEFAULT_MAX = 64, FALLBACK_POINTS = 3 };
+enum { ROUNDS_DEFAULT_MAX = 4096, FALLBACK_POINTS = 3, STEPS_OF_A_ROUND_MAX = 4096 };
 /* A tuned candidate of several gets this long, or its share of the budget. */
 static const int64_t tune_limit_ns = 12 * 1000000000ll;
 static const int64_t lone_tune_limit_ns = 60 * 1000000000ll; /* where it is all of the run */
@@ -29,6 +29,14 @@ json_t *kw_search_opts_json(const struct kw_search_opts *o)
 	json_object_set_new(j, "seed", json_integer((json_int_t)o->judge.seed));
 	if (o->judge.compiler)
 		json_object_set_new(j, "compiler", json_string(o->judge.compiler));
+	if (o->width)
+		json_object_set_new(j, "width", json_integer(o->width));
+	if (o->agent.model)
+		json_object_set_new(j, "agent", kw_agent_opts_json(&o->agent));
+	if (o->from) {
+		json_object_set_new(j, "from", json_string(o->from->sha256));
+		json_object_set_new(j, "from_name", json_string(o->from->name));
+	}
 	return j;
 }
 
@@ -47,10 +55,19 @@ enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, s
 	o->judge.large = kw_json_get_bool(j, "large", false);
 	o->judge.sanitize = kw_json_get_bool(j, "sanitize", false) ? KW_SANITIZE_MUST : KW_SANITIZE_NO;
 	o->judge.seed = (uint64_t)kw_json_get_i64(j, "seed", 0);
+	o->width = (int)kw_json_get_i64(j, "width", 0);
 	compiler = kw_json_get_str(j, "compiler", NULL);
 	o->judge.compiler = compiler ? kw_arena_strdup(a, compiler) : NULL;
 	if (compiler && !o->judge.compiler)
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (kw_json_get_str(j, "from", NULL)) {
+		o->from_sha = kw_arena_strdup(a, kw_json_get_str(j, "from", ""));
+		o->from_name = kw_arena_strdup(a, kw_json_get_str(j, "from_name", "kernel"));
+		if (!o->from_sha || !o->from_name)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	}
+	if (status == KW_OK)
+		status = kw_agent_opts_read(&o->agent, json_object_get(j, "agent"), a, err);
 	json_decref(j);
 	return status;
 }
@@ -233,14 +250,18 @@ static int slow_rounds(const struct kw_search_result *r)
 }
 
 /* After a round: whether and why to stop. */
-static bool round_stops(struct kw_search *s, const struct kw_search_result *r)
+static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const struct kw_search_result *r)
 {
+	int max_rounds = s->opts->budget.max_rounds ? s->opts->budget.max_rounds : g->rounds;
+
 	if (goal_met(s))
 		s->stop = KW_RUN_GOAL;
+	else if (s->ports->agent && kw_agent_stop(s->ports->agent) == KW_RUN_USELESS)
+		s->stop = KW_RUN_USELESS;
 	else if (slow_rounds(r) >= 2)
 		s->stop = KW_RUN_CONVERGED;
-	else if (s->opts->budget.max_rounds && s->round >= s->opts->budget.max_rounds)
-		s->stop = KW_RUN_BUDGET;
+	else if (max_rounds && s->round >= max_rounds)
+		s->stop = KW_RUN_ROUNDS;
 	else
 		return false;
 	return true;
@@ -252,6 +273,27 @@ static const struct kw_ranked *ranked_of(const struct kw_search *s, const struct
 		if (strcmp(s->ranked[i].candidate.sha256, c->sha256) == 0)
 			return &s->ranked[i];
 	return NULL;
+}
+
+/* The step of a round, and what the strategy does about it in the same round. */
+static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g, void *state, struct kw_step *step,
+			       struct kw_search_result *out, struct kw_error *err)
+{
+	bool more = true;
+	enum kw_status status = KW_OK;
+
+	for (int i = 0; more && i < STEPS_OF_A_ROUND_MAX && status == KW_OK; i++) {
+		if (!step->idle)
+			status = play_step(s, step, out, err);
+		if (status == KW_OK && g->told)
+			g->told(s, state, step, step->idle ? NULL : ranked_of(s, &step->candidate));
+		more = false;
+		if (status == KW_OK && g->again && !kw_search_should_stop(s)) {
+			*step = (struct kw_step){ .what = "" };
+			status = g->again(s, state, step, &more, err);
+		}
+	}
+	return status;
 }
 
 static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g, void *state,
@@ -266,15 +308,13 @@ static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g
 	s->round++;
 	s->round_evaluations = 0;
 	s->rounds_planned = s->round + (g->left ? g->left(s, state) : 0);
-	status = play_step(s, &step, out, err);
+	round.step = step.what;
+	status = play_all(s, g, state, &step, out, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
-	round.step = step.what;
 	round.evaluations = s->round_evaluations;
 	round.best_ns_after = s->best_ns;
 	kept = keep_round(s, &round, out, err);
-	if (g->told && status == KW_OK)
-		g->told(s, state, &step, ranked_of(s, &step.candidate));
 	return kept != KW_OK ? kept : status;
 }
 
@@ -290,7 +330,7 @@ static enum kw_status play_rounds(struct kw_search *s, const struct kw_strategy 
 		if (kw_search_should_stop(s) || s->round >= ROUNDS_DEFAULT_MAX)
 			break;
 		status = one_round(s, g, state, out, &more, err);
-		if (status == KW_OK && more && round_stops(s, out))
+		if (status == KW_OK && more && round_stops(s, g, out))
 			break;
 	}
 	if (g->end)
@@ -345,6 +385,30 @@ static enum kw_status close_run(struct kw_search *s, enum kw_status status, cons
 	return ended != KW_OK ? ended : status;
 }
 
+static void watch(void *arg, const char *role, bool waiting)
+{
+	struct kw_search *s = arg;
+
+	s->role = waiting ? role : NULL;
+	kw_search_progress(s, NULL, NULL, NULL);
+}
+
+/* The mark is the run's own, whatever other store has a run of this number. */
+static enum kw_status join_agent(struct kw_search *s, struct kw_error *err)
+{
+	struct kw_run_row row;
+	const char *mark;
+	enum kw_status status = kw_store_run_get(s->store, s->run_id, s->arena, &row, err);
+
+	if (status != KW_OK)
+		return status;
+	mark = kw_arena_printf(s->arena, "run %lld of %lld", (long long)s->run_id, (long long)row.started_ms);
+	if (!mark)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+	kw_agent_watch(s->ports->agent, watch, s);
+	return kw_agent_join(s->ports->agent, s->store, s->run_id, mark, err);
+}
+
 static enum kw_status no_strategy(const char *name, struct kw_error *err)
 {
 	size_t count;
@@ -377,7 +441,11 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 	status = init_search(&s, ports, &out->arena, err);
 	if (status != KW_OK)
 		return status;
+	if (strategy->needs_model && !ports->agent)
+		return kw_fail(err, KW_ERR_USAGE, "", "strategy %s needs a model: --model PROVIDER:NAME", strategy->name);
 	status = open_run(&s, err);
+	if (status == KW_OK && ports->agent)
+		status = join_agent(&s, err);
 	if (status != KW_OK)
 		return status;
 	status = play_rounds(&s, strategy, out, err);

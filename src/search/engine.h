@@ -21,6 +21,7 @@ struct kw_search_ports {
 	/* Optional. Compiles candidates at their tune points, several at once, while nothing is timed (kw_ahead_build). */
 	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case);
 	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
+	struct kw_agent *agent;               /* NULL: no model takes part */
 };
 
 /* How one evaluation ended, judged now or found in the store. */
@@ -42,6 +43,14 @@ struct kw_ranked {
 	double ns, speedup, sol;
 	int covered;                      /* perf cases that it ran */
 	bool refused;                     /* by the final check */
+};
+
+/* The last verdict that was not right, for those who repair. Strings in the search's arena. */
+struct kw_refusal {
+	char candidate_sha[KW_SHA256_HEX];
+	enum kw_verdict_class cls;
+	enum kw_subclass subclass;
+	const char *tune, *summary, *evidence, *case_label;
 };
 
 /* A right point that was only screened so far: what a spent budget leaves for the final check. */
@@ -77,6 +86,8 @@ struct kw_search {
 	int upcoming;                     /* likely still to come, for the time left */
 	int64_t start_ns;
 	double best_ns, best_speedup;
+	const char *role;                 /* who is asked now; NULL: nobody */
+	struct kw_refusal refusal;
 	struct kw_ranked *ranked;         /* best first */
 	size_t ranked_count;
 	struct kw_screened *screened;     /* best first; of candidates that are still being searched */

@@ -33,7 +33,8 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 	struct kw_progress p = {
 		.round = s->round, .rounds = s->rounds_planned, .evaluation = s->evaluations,
 		.planned = s->evaluations + s->upcoming, .candidate = candidate, .tune = tune,
-		.best_ns = s->best_ns, .best_speedup = s->best_speedup, .verdict = verdict,
+		.best_ns = s->best_ns, .best_speedup = s->best_speedup, .verdict = verdict, .role = s->role,
+		.sums = s->ports->agent ? kw_agent_sums(s->ports->agent) : NULL,
 	};
 
 	if (!s->opts->progress)
@@ -190,6 +191,20 @@ static enum kw_status judge_and_store(struct kw_search *s, const struct kw_candi
 	return status;
 }
 
+static void note_refusal(struct kw_search *s, const struct kw_candidate *c, const struct kw_verdict *v,
+			 const struct kw_outcome *out)
+{
+	struct kw_refusal *r = &s->refusal;
+
+	if (out->cls == KW_V_OK || !s->ports->agent)
+		return;
+	*r = (struct kw_refusal){ .cls = out->cls, .subclass = out->subclass, .tune = out->tune };
+	memcpy(r->candidate_sha, c->sha256, sizeof(r->candidate_sha));
+	r->summary = kw_arena_strdup(s->arena, v->summary);
+	r->evidence = kw_arena_strdup(s->arena, v->evidence);
+	r->case_label = v->case_label ? kw_arena_strdup(s->arena, v->case_label) : NULL;
+}
+
 /* Counts a verdict once, however often it is asked for. A resumed run meets those of its past in their order, so that it
  * stops where it would have stopped. */
 static void meet(struct kw_search *s, const struct kw_verdict *v, const struct kw_outcome *out)
@@ -231,6 +246,7 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 		meet(s, use, out);
 		if (o->effort != KW_EFFORT_SCREEN && use->total_ns > s->proof_ns)
 			s->proof_ns = use->total_ns;
+		note_refusal(s, c, use, out);
 		kw_search_note_screened(s, c, o, use, out);
 		s->upcoming -= s->upcoming > 0;
 		snprintf(text, sizeof(text), "%s%s%s", kw_verdict_name(out->cls),

@@ -1,6 +1,7 @@
 /* The engine against the real judge, author and memory. */
 #include "search/search.h"
 
+#include "base/file.h"
 #include "memory/memory.h"
 #include "search/ahead.h"
 #include "search/engine.h"
@@ -8,6 +9,7 @@
 void kw_search_opts_default(struct kw_search_opts *o)
 {
 	*o = (struct kw_search_opts){ .backend = "c", .device = "cpu", .strategy = "tune" };
+	kw_agent_opts_default(&o->agent);
 	kw_judge_opts_default(&o->judge, KW_EFFORT_FULL);
 }
 
@@ -62,9 +64,20 @@ enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, c
 {
 	struct real r = { t, e, o, j, memory };
 	struct kw_search_ports ports;
+	enum kw_status status;
 
+	*out = (struct kw_search_result){ 0 };
 	real_ports(&r, &ports);
-	return kw_search_run_with(&ports, t, e, o, store, memory, out, err);
+	if (o->agent.model && o->agent.record && !o->resume_run && kw_path_exists(o->agent.record))
+		return kw_fail(err, KW_ERR_USAGE, o->agent.record, "is there already; a recording does not overwrite it");
+	if (o->agent.model) {
+		status = kw_agent_new(&o->agent, &ports.agent, err);
+		if (status != KW_OK)
+			return status;
+	}
+	status = kw_search_run_with(&ports, t, e, o, store, memory, out, err);
+	kw_agent_free(ports.agent);
+	return status;
 }
 
 enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, struct kw_candidate *c,

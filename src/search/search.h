@@ -6,6 +6,7 @@
 #ifndef KW_SEARCH_SEARCH_H
 #define KW_SEARCH_SEARCH_H
 
+#include "agent/agent.h"
 #include "author/author.h"
 #include "judge/judge.h"
 #include "store/store.h"
@@ -24,12 +25,18 @@ struct kw_progress {
 	double best_ns, best_speedup, rate_per_s;
 	int64_t left_ns;
 	const char *verdict;
+	const char *role;                 /* who is asked now; NULL: nobody */
+	const struct kw_agent_sums *sums; /* NULL: no model takes part */
 };
 struct kw_search_opts {
 	const char *backend, *device, *strategy;   /* "c", "cpu", "tune" */
 	struct kw_budget budget;
 	struct kw_judge_opts judge;                /* threads, seed, compiler, large */
 	int64_t resume_run;                        /* 0: a new run */
+	struct kw_agent_opts agent;                /* agent.model NULL: no model */
+	const struct kw_candidate *from;           /* NULL, or the kernel to start from; it is in the store */
+	const char *from_sha, *from_name;          /* of kw_search_opts_read: that kernel, or NULL */
+	int width;                                 /* of strategies that try several at once; 0: their own */
 	struct kw_store *memory;                   /* kw_tune_run: where earlier winners are; NULL: none */
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;

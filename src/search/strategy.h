@@ -15,6 +15,7 @@ struct kw_step {
 	struct kw_candidate candidate;
 	const char *what;                 /* what this round tries, in one line: the pattern, the directive */
 	bool tune;                        /* search its tune space (else only the point it carries) */
+	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */
 };
 struct kw_strategy {
 	const char *name, *title;         /* title: one line for --help */
@@ -25,10 +26,14 @@ struct kw_strategy {
 	enum kw_status (*next)(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err);
 	/* Optional. After the step's verdicts are stored; best is NULL when no point of it was right. */
 	void (*told)(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best);
+	/* Optional. After told: one more step within the same round, as a repair is. */
+	enum kw_status (*again)(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err);
 	/* Optional. Releases what is not in the arena. */
 	void (*end)(void *state);
 	/* Optional. How many steps are likely to come (for the time left); -1: unknown. */
 	int (*left)(const struct kw_search *s, const void *state);
+	int rounds;                       /* at most, where the user does not say; 0: as many as it has steps */
+	bool needs_model;
 };
 /* NULL when unknown. */
 const struct kw_strategy *kw_strategy_find(const char *name);

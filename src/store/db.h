@@ -62,6 +62,8 @@ enum kw_status kw_store_open_at(const char *dir, bool read_only, int version, st
 enum kw_status kw_run_check_owner(struct kw_store *s, int64_t run_id, struct kw_error *err);
 /* KW_OK when the run is ours or free to take. */
 enum kw_status kw_run_check_free(struct kw_store *s, int64_t run_id, struct kw_error *err);
+/* Inside a transaction: texts that no call of a model has (calls.c). */
+enum kw_status kw_db_drop_texts(struct kw_store *s, struct kw_error *err);
 /* Inside a transaction (facts.c). */
 enum kw_status kw_db_put_task(struct kw_store *s, const char *sha, const char *name, const char *text,
 			      struct kw_error *err);

@@ -271,6 +271,8 @@ enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_err
 		status = kw_db_exec(s, err,
 				    "DELETE FROM candidates WHERE sha NOT IN"
 				    " (SELECT candidate_sha FROM verdicts)", "");
+	if (status == KW_OK)
+		status = kw_db_drop_texts(s, err);
 	return kw_db_finish(s, status, err);
 }
 

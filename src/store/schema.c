@@ -79,6 +79,11 @@ static const char *const steps[] = {
 	"CREATE TABLE facts ("
 	"  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  name TEXT NOT NULL, fact TEXT NOT NULL, PRIMARY KEY (run_id, name)) STRICT;",
+
+	/* 4: what was asked and answered, once each by hash; the call of a run by its slot. */
+	"CREATE TABLE texts (sha TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"ALTER TABLE model_calls ADD COLUMN slot TEXT NOT NULL DEFAULT '';"
+	"CREATE INDEX model_calls_slot ON model_calls (run_id, slot);",
 };
 
 int kw_schema_version(void)

@@ -88,7 +88,21 @@ enum kw_status kw_store_round_put(struct kw_store *s, int64_t run_id, const stru
 enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_round **out,
 				   size_t *count, struct kw_error *err);
 enum kw_status kw_store_finding_put(struct kw_store *s, int64_t verdict_id, const struct kw_finding *f, struct kw_error *err);
-enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const struct kw_model_call *c, struct kw_error *err);
+/* A call of a model with its texts, in one transaction; c's hashes are set from them (its own are not looked at). */
+struct kw_call_texts {
+	const char *prompt, *answer, *reasoning; /* reasoning may be "" */
+};
+enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const struct kw_model_call *c,
+				       const struct kw_call_texts *texts, struct kw_error *err);
+/* Resume: the call that this slot of a run had. prompt may be NULL in *texts: it is not read. */
+enum kw_status kw_store_model_call_find(struct kw_store *s, int64_t run_id, const char *slot, struct kw_arena *a,
+					struct kw_model_call *out, struct kw_call_texts *texts, bool *found,
+					struct kw_error *err);
+/* All calls of a run, in order of arrival. */
+enum kw_status kw_store_model_call_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_model_call **out,
+					size_t *count, struct kw_error *err);
+enum kw_status kw_store_text_get(struct kw_store *s, const char *sha, struct kw_arena *a, const char **text,
+				 struct kw_error *err);
 enum kw_status kw_store_profile_put(struct kw_store *s, int64_t verdict_id, const json_t *profile, struct kw_error *err);
 /* Their JSON texts, in order of arrival. owner: the verdict, or the run for model calls. */
 enum kw_store_text { KW_TEXT_FINDINGS, KW_TEXT_PROFILES, KW_TEXT_MODEL_CALLS };

@@ -235,7 +235,7 @@ enum kw_status kw_store_verdict_find(struct kw_store *s, int64_t run_id, const c
 }
 
 /* One JSON text into a table whose first column is its owner. */
-static enum kw_status put_json(struct kw_store *s, const char *sql, int64_t owner, bool of_run,
+static enum kw_status put_json(struct kw_store *s, const char *sql, int64_t owner,
 			       const json_t *j, struct kw_error *err)
 {
 	struct kw_buf text;
@@ -246,10 +246,7 @@ static enum kw_status put_json(struct kw_store *s, const char *sql, int64_t owne
 	if (status == KW_OK)
 		status = kw_db_begin(s, err);
 	if (status == KW_OK) {
-		if (of_run)
-			status = kw_run_check_owner(s, owner, err);
-		if (status == KW_OK)
-			status = kw_db_exec(s, err, sql, "izi", owner, text.ptr, kw_wall_ms());
+		status = kw_db_exec(s, err, sql, "izi", owner, text.ptr, kw_wall_ms());
 		status = kw_db_finish(s, status, err);
 	}
 	kw_buf_release(&text);
@@ -261,18 +258,7 @@ enum kw_status kw_store_finding_put(struct kw_store *s, int64_t verdict_id,
 {
 	json_t *j = kw_finding_to_json(f);
 	enum kw_status status = put_json(s, "INSERT INTO findings (verdict_id, finding, when_ms)"
-					    " VALUES (?,?,?)", verdict_id, false, j, err);
-
-	json_decref(j);
-	return status;
-}
-
-enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id,
-				       const struct kw_model_call *c, struct kw_error *err)
-{
-	json_t *j = kw_model_call_to_json(c);
-	enum kw_status status = put_json(s, "INSERT INTO model_calls (run_id, model_call, when_ms)"
-					    " VALUES (?,?,?)", run_id, true, j, err);
+					    " VALUES (?,?,?)", verdict_id, j, err);
 
 	json_decref(j);
 	return status;
@@ -282,7 +268,7 @@ enum kw_status kw_store_profile_put(struct kw_store *s, int64_t verdict_id, cons
 				    struct kw_error *err)
 {
 	return put_json(s, "INSERT INTO profiles (verdict_id, profile, when_ms) VALUES (?,?,?)",
-			verdict_id, false, profile, err);
+			verdict_id, profile, err);
 }
 
 enum kw_status kw_store_texts(struct kw_store *s, enum kw_store_text what, int64_t owner,

@@ -1,0 +1,497 @@
+#include "agent/agent.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/prices.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "model/replay.h"
+
+enum { PARALLEL_DEFAULT = 4, KNOWN_MAX = 1 << 20, SHORTER = 2 };
+
+struct kw_agent {
+	struct kw_arena arena;
+	struct kw_agent_opts opts;
+	struct kw_model *models[KW_ROLE_COUNT];      /* of a role; several may be the same */
+	struct kw_model *own[KW_ROLE_COUNT + 1];     /* opened, once each */
+	size_t own_count;
+	struct kw_prices prices;
+	struct kw_store *store;
+	int64_t run_id;
+	const char *mark;
+	int asked[KW_ROLE_COUNT];                    /* calls of a role so far: the index of the next */
+	char (*known)[KW_SHA256_HEX];
+	size_t known_count, known_room;
+	struct kw_agent_sums sums;
+	int useless_in_a_row;
+	enum kw_run_state stop;
+	void (*watch)(void *arg, const char *role, bool waiting);
+	void *watch_arg;
+};
+
+/* ---- making ---- */
+
+static enum kw_status open_model(struct kw_agent *g, const char *spec, struct kw_model **out, struct kw_error *err)
+{
+	struct kw_provider_opts o = { .base_url = g->opts.base_url, .key_file = g->opts.key_file,
+				      .timeout_ns = g->opts.timeout_ns, .retries = -1 };
+	enum kw_status status;
+
+	for (size_t i = 0; i < g->own_count; i++)
+		if (strcmp(kw_model_spec(g->own[i]), spec) == 0) {
+			*out = g->own[i];
+			return KW_OK;
+		}
+	status = kw_model_open(spec, &o, out, err);
+	if (status == KW_OK)
+		g->own[g->own_count++] = *out;
+	return status;
+}
+
+/* A budget of money means nothing where a price is not known. */
+static enum kw_status check_price(const struct kw_agent *g, struct kw_error *err)
+{
+	for (size_t i = 0; g->opts.budget_usd > 0 && i < g->own_count; i++) {
+		const char *provider = kw_model_provider(g->own[i]), *spec = kw_model_spec(g->own[i]);
+
+		if ((strcmp(provider, "anthropic") == 0 || strcmp(provider, "openai") == 0) &&
+		    !kw_price_of(&g->prices, strchr(spec, ':') + 1))
+			return kw_fail(err, KW_ERR_USAGE, "", "the price of %.100s is not in knowledge/prices.yaml, so its cost "
+				       "cannot be kept to a budget; add it there (--data DIR), or use --budget-tokens", spec);
+	}
+	return KW_OK;
+}
+
+enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err)
+{
+	struct kw_agent *g = kw_calloc(1, sizeof(*g));
+	enum kw_status status;
+
+	*out = NULL;
+	if (!g)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
+	kw_arena_init(&g->arena, 64 << 20);
+	g->opts = *o;
+	g->mark = "";
+	g->stop = KW_RUN_EXHAUSTED;
+	status = kw_prices_load(&g->arena, &g->prices, err);
+	for (int i = 0; i < KW_ROLE_COUNT && status == KW_OK; i++)
+		status = open_model(g, o->role_model[i] ? o->role_model[i] : o->model ? o->model : "none", &g->models[i], err);
+	if (status == KW_OK)
+		status = check_price(g, err);
+	if (status != KW_OK) {
+		kw_agent_free(g);
+		return status;
+	}
+	*out = g;
+	return KW_OK;
+}
+
+void kw_agent_free(struct kw_agent *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->own_count; i++)
+		kw_model_close(g->own[i]);
+	kw_free(g->known);
+	kw_arena_release(&g->arena);
+	kw_free(g);
+}
+
+enum kw_status kw_agent_join(struct kw_agent *g, struct kw_store *store, int64_t run_id, const char *mark,
+			     struct kw_error *err)
+{
+	struct kw_model_call *calls = NULL;
+	size_t n = 0;
+	enum kw_status status = kw_store_model_call_list(store, run_id, &g->arena, &calls, &n, err);
+
+	g->store = store;
+	g->run_id = run_id;
+	g->mark = kw_arena_strdup(&g->arena, mark);
+	if (status == KW_OK && !g->mark)
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
+	if (status == KW_OK && g->opts.record)
+		status = kw_record_begin(g->opts.record, true, err);
+	return status;
+}
+
+static bool is_known(const struct kw_agent *g, const char *sha)
+{
+	for (size_t i = 0; i < g->known_count; i++)
+		if (strcmp(g->known[i], sha) == 0)
+			return true;
+	return false;
+}
+
+enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_error *err)
+{
+	if (is_known(g, sha256))
+		return KW_OK;
+	if (g->known_count == g->known_room) {
+		size_t room = g->known_room ? 2 * g->known_room : 64;
+		void *more = room <= KNOWN_MAX ? kw_realloc(g->known, room * sizeof(*g->known)) : NULL;
+
+		if (!more)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the kernels of a run");
+		g->known = more;
+		g->known_room = room;
+	}
+	snprintf(g->known[g->known_count++], KW_SHA256_HEX, "%s", sha256);
+	return KW_OK;
+}
+
+/* ---- one call ---- */
+
+struct call {
+	const struct kw_request *r;
+	const char *slot, *prompt;
+	struct kw_ask ask;
+	struct kw_model *model;
+	struct kw_answer answer;
+	bool has_answer, recalled, wanted;
+	enum kw_status status;
+	struct kw_error err;
+};
+
+static bool makes_code(enum kw_role r)
+{
+	return r == KW_ROLE_CODER || r == KW_ROLE_DEBUGGER;
+}
+
+static bool spent(struct kw_agent *g)
+{
+	if (g->opts.budget_tokens && g->sums.tokens_in + g->sums.tokens_out >= g->opts.budget_tokens)
+		g->stop = KW_RUN_TOKENS;
+	else if (g->opts.budget_usd > 0 && g->sums.cost_usd >= g->opts.budget_usd)
+		g->stop = KW_RUN_MONEY;
+	else if (g->useless_in_a_row >= KW_USELESS_MAX)
+		g->stop = KW_RUN_USELESS;
+	else if (kw_interrupted())
+		g->stop = KW_RUN_INTERRUPTED;
+	else
+		return false;
+	return true;
+}
+
+static void count(struct kw_agent *g, const struct kw_model_call *c)
+{
+	g->sums.calls++;
+	g->sums.tokens_in += c->tokens_in;
+	g->sums.tokens_out += c->tokens_out;
+	g->sums.cost_usd += c->cost_usd;
+	g->sums.unpriced = g->sums.unpriced || !c->priced;
+	g->sums.estimated = g->sums.estimated || !c->counted;
+}
+
+/* The answer that this slot had before the run was stopped. */
+static enum kw_status recall(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_model_call was;
+	struct kw_call_texts texts;
+	bool found = false;
+	enum kw_status status;
+
+	if (!g->store)
+		return KW_OK;
+	status = kw_store_model_call_find(g->store, g->run_id, c->slot, a, &was, &texts, &found, err);
+	if (status != KW_OK || !found)
+		return status;
+	c->answer = (struct kw_answer){ .text = texts.answer, .reasoning = texts.reasoning, .model = was.model, .note = was.note };
+	kw_arena_init(&c->answer.arena, 4096);
+	kw_finish_parse(was.finish, &c->answer.finish);
+	c->has_answer = c->recalled = true;
+	g->sums.recalled++;
+	count(g, &was);
+	return KW_OK;
+}
+
+static size_t prompt_limit(const struct kw_agent *g)
+{
+	return g->opts.prompt_bytes ? g->opts.prompt_bytes : KW_PROMPT_DEFAULT_BYTES;
+}
+
+/* Everything up to the call: recalled, or a prompt that may be paid for. again: why the last answer was of no use. */
+static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, const char *again, size_t limit, struct kw_arena *a,
+			      struct call *c, struct kw_error *err)
+{
+	struct kw_prompt p;
+	enum kw_status status;
+
+	*c = (struct call){ .r = r, .model = g->models[r->role] };
+	c->slot = again ? kw_arena_printf(a, "%s/again", r->slot) : kw_arena_strdup(a, r->slot);
+	if (!c->slot)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
+	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .index = g->asked[r->role]++,
+				  .max_tokens = g->opts.max_tokens,
+				  .temperature = r->temperature >= 0 ? r->temperature : g->opts.temperature };
+	status = recall(g, c, a, err);
+	if (status != KW_OK || c->has_answer || spent(g))
+		return status;
+	status = kw_prompt_make(r->role, r->facts, limit, a, &p, err);
+	if (status != KW_OK)
+		return status;
+	c->prompt = again ? kw_arena_printf(a, "%s\n## Your last answer could not be used\n%s\n", p.text, again) : p.text;
+	if (!c->prompt)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	c->ask.prompt = c->prompt;
+	c->wanted = true;
+	return KW_OK;
+}
+
+struct crew {
+	struct call *calls;
+	size_t count;
+	_Atomic size_t next;
+};
+
+static void *work(void *arg)
+{
+	struct crew *w = arg;
+
+	for (;;) {
+		size_t i = atomic_fetch_add(&w->next, 1);
+		struct call *c = &w->calls[i];
+
+		if (i >= w->count)
+			return NULL;
+		if (!c->wanted)
+			continue;
+		kw_error_reset(&c->err);
+		c->status = kw_model_ask(c->model, &c->ask, &c->answer, &c->err);
+		c->has_answer = c->status == KW_OK;
+		if (!c->has_answer)
+			kw_answer_release(&c->answer);
+	}
+}
+
+/* All that are wanted, at most so many at once. */
+static void call_all(struct kw_agent *g, struct call *calls, size_t n)
+{
+	struct crew w = { .calls = calls, .count = n };
+	pthread_t threads[KW_PARALLEL_MAX];
+	size_t most = (size_t)kw_agent_parallel(g), started = 0, wanted = 0;
+
+	for (size_t i = 0; i < n; i++)
+		wanted += calls[i].wanted;
+	for (size_t i = 0; i < n && g->watch && wanted; i++)
+		if (calls[i].wanted) {
+			g->watch(g->watch_arg, calls[i].ask.role, true);
+			break;
+		}
+	most = most < wanted ? most : wanted;
+	while (most > 1 && started < most && pthread_create(&threads[started], NULL, work, &w) == 0)
+		started++;
+	if (started == 0)
+		work(&w);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* ---- what came of it ---- */
+
+/* Into turn->reply; of a role that writes code also the candidate. */
+static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_turn *turn, struct kw_error *err)
+{
+	const struct kw_prompt_facts *f = c->r->facts;
+	const char *failed = f->failed_source, *parent = failed ? failed : f->parent ? f->parent->source : NULL;
+	struct kw_reply_want want = { .marker = kw_prompt_marker(f->backend), .parent = parent,
+				      .language = kw_prompt_language(f->backend) };
+	struct kw_reply *r = &turn->reply;
+	struct kw_error why;
+	bool open;
+	struct kw_str said = kw_reply_without_thinking(kw_str_from(c->answer.text), &open);
+	char name[64];
+
+	turn->asked = true;
+	turn->model = kw_arena_strdup(a, c->answer.model);
+	turn->text = kw_arena_str(a, kw_str_trim(said));
+	if (!turn->model || !turn->text)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
+	kw_reply_read(&want, c->answer.text, strlen(c->answer.text), c->answer.finish, a, r);
+	if (!makes_code(c->r->role)) {
+		/* Prose: what a model says is what it says. */
+		bool said_it = turn->text[0] && !open && c->answer.finish == KW_FINISH_STOP;
+
+		if (said_it)
+			r->kind = KW_REPLY_SOURCE;
+		return KW_OK;
+	}
+	/* Some servers put the whole answer into the reasoning field; it counts if it is a kernel. */
+	if (r->kind == KW_REPLY_EMPTY && c->answer.finish == KW_FINISH_STOP && c->answer.reasoning[0]) {
+		kw_reply_read(&want, c->answer.reasoning, strlen(c->answer.reasoning), c->answer.finish, a, r);
+		if (r->kind != KW_REPLY_SOURCE) {
+			r->kind = KW_REPLY_THINKING;
+			snprintf(r->why, sizeof(r->why), "the answer is empty, there is only reasoning; write the kernel");
+		}
+	}
+	if (r->kind != KW_REPLY_SOURCE)
+		return KW_OK;
+	snprintf(name, sizeof(name), "%.50s", c->r->slot);
+	for (char *p = name; *p; p++)
+		*p = *p == '/' ? '-' : *p;
+	kw_error_reset(&why);
+	if (kw_candidate_from_text(&turn->candidate, name, f->backend, r->source, r->len, f->task, a, &why) != KW_OK) {
+		if (why.status == KW_ERR_NOMEM)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
+		r->kind = KW_REPLY_BAD_PLAN;
+		kw_error_line(&why, r->why, sizeof(r->why));
+		return KW_OK;
+	}
+	turn->candidate.origin = kw_arena_printf(a, "model:%s%s%s%s", turn->model, c->answer.note[0] ? " (" : "", c->answer.note,
+						 c->answer.note[0] ? ")" : "");
+	if (is_known(g, turn->candidate.sha256)) {
+		r->kind = KW_REPLY_SAME;
+		snprintf(r->why, sizeof(r->why), "this very kernel was judged before; write another one");
+	}
+	return turn->candidate.origin ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
+}
+
+static enum kw_status keep(struct kw_agent *g, const struct call *c, const struct kw_turn *turn, struct kw_error *err)
+{
+	const struct kw_price *price = kw_price_of(&g->prices, c->answer.model);
+	struct kw_model_call row = {
+		.provider = kw_model_provider(c->model), .model = c->answer.model, .role = c->ask.role, .slot = c->slot,
+		.tokens_in = c->answer.tokens_in, .tokens_out = c->answer.tokens_out, .latency_ns = c->answer.latency_ns,
+		.cost_usd = kw_price_cost(price, c->answer.tokens_in, c->answer.tokens_out), .outcome = kw_reply_name(turn->reply.kind),
+		.finish = kw_finish_name(c->answer.finish), .note = c->answer.note, .round = c->r->round,
+		.attempts = c->answer.attempts, .counted = c->answer.counted, .priced = price != NULL,
+	};
+	struct kw_call_texts texts = { c->prompt, c->answer.text, c->answer.reasoning };
+	enum kw_status status = KW_OK;
+
+	if (g->store)
+		status = kw_store_model_call_put(g->store, g->run_id, &row, &texts, err);
+	if (status == KW_OK && g->opts.record)
+		status = kw_record_add(g->opts.record, &c->ask, &c->answer, err);
+	if (status == KW_OK)
+		count(g, &row);
+	return status;
+}
+
+/* Of one call, in the order of the requests. */
+static enum kw_status settle(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_turn *turn, struct kw_error *err)
+{
+	enum kw_status status;
+
+	*turn = (struct kw_turn){ .text = "", .model = "" };
+	if (!c->has_answer) {
+		if (c->wanted && c->status != KW_NO) {
+			if (err)
+				*err = c->err;
+			return c->status;
+		}
+		return KW_OK;
+	}
+	status = read_turn(g, c, a, turn, err);
+	if (status == KW_OK && !c->recalled)
+		status = keep(g, c, turn, err);
+	if (status == KW_OK && makes_code(c->r->role)) {
+		bool useful = turn->reply.kind == KW_REPLY_SOURCE;
+
+		g->useless_in_a_row = useful ? 0 : g->useless_in_a_row + 1;
+		g->sums.useless += !useful;
+		if (useful)
+			status = kw_agent_know(g, turn->candidate.sha256, err);
+	}
+	return status;
+}
+
+/* Where asking once more may help. */
+static bool ask_again(const struct kw_turn *t, enum kw_role role)
+{
+	return t->asked && makes_code(role) && t->reply.kind != KW_REPLY_SOURCE && t->reply.kind != KW_REPLY_SAME;
+}
+
+/* One more call where the first was of no use; a context that is too small gets a shorter prompt. */
+static enum kw_status second_chance(struct kw_agent *g, const struct kw_request *r, struct kw_arena *a, struct kw_turn *turn,
+				    struct kw_error *err)
+{
+	bool shorter = turn->reply.kind == KW_REPLY_TOO_LONG;
+	struct kw_turn next;
+	struct call c;
+	enum kw_status status;
+
+	if (!ask_again(turn, r->role))
+		return KW_OK;
+	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), a, &c, err);
+	if (status != KW_OK)
+		return status;
+	call_all(g, &c, 1);
+	status = settle(g, &c, a, &next, err);
+	if (c.has_answer)
+		kw_answer_release(&c.answer);
+	if (status == KW_OK && next.asked)
+		*turn = next;
+	return status;
+}
+
+enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *requests, size_t count_, struct kw_arena *a,
+			    struct kw_turn *turns, struct kw_error *err)
+{
+	struct call *calls = kw_calloc(count_ + 1, sizeof(*calls));
+	enum kw_status status = calls ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for %zu calls", count_);
+	bool any = false;
+
+	for (size_t i = 0; i < count_ && status == KW_OK; i++)
+		status = prepare(g, &requests[i], NULL, prompt_limit(g), a, &calls[i], err);
+	if (status == KW_OK)
+		call_all(g, calls, count_);
+	/* All that was answered is kept, even where one of them failed: it is paid. */
+	for (size_t i = 0; calls && i < count_; i++) {
+		struct kw_error own;
+		enum kw_status one = settle(g, &calls[i], a, &turns[i], status == KW_OK ? err : &own);
+
+		status = status == KW_OK ? one : status;
+	}
+	for (size_t i = 0; i < count_ && status == KW_OK; i++)
+		status = second_chance(g, &requests[i], a, &turns[i], err);
+	for (size_t i = 0; calls && i < count_; i++) {
+		any = any || calls[i].has_answer;
+		if (calls[i].has_answer)
+			kw_answer_release(&calls[i].answer);
+	}
+	kw_free(calls);
+	if (g->watch)
+		g->watch(g->watch_arg, "", false);
+	if (status == KW_ERR_INTERRUPTED) {
+		g->stop = KW_RUN_INTERRUPTED;
+		return KW_NO;
+	}
+	return status == KW_OK && !any ? KW_NO : status;
+}
+
+enum kw_run_state kw_agent_stop(const struct kw_agent *g)
+{
+	return g->useless_in_a_row >= KW_USELESS_MAX ? KW_RUN_USELESS : g->stop;
+}
+
+const struct kw_agent_sums *kw_agent_sums(const struct kw_agent *g)
+{
+	return &g->sums;
+}
+
+const char *kw_agent_model(const struct kw_agent *g)
+{
+	return kw_model_spec(g->models[KW_ROLE_CODER]);
+}
+
+void kw_agent_watch(struct kw_agent *g, void (*fn)(void *arg, const char *role, bool waiting), void *arg)
+{
+	g->watch = fn;
+	g->watch_arg = arg;
+}
+
+bool kw_agent_reviews(const struct kw_agent *g)
+{
+	return g->opts.review;
+}
+
+int kw_agent_parallel(const struct kw_agent *g)
+{
+	int n = g->opts.parallel ? g->opts.parallel : PARALLEL_DEFAULT;
+
+	return n < 1 ? 1 : n < KW_PARALLEL_MAX ? n : KW_PARALLEL_MAX;
+}

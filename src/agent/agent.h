@@ -1,0 +1,85 @@
+/* agent.h - roles that ask models: prompt, call, answer, store (design 10).
+ *
+ *     struct kw_agent *g;
+ *     kw_agent_new(&opts, &g, err);             // opens the models: what cannot work is said here
+ *     kw_agent_join(g, store, run_id, "run 3", err);
+ *     struct kw_turn turn;
+ *     kw_agent_ask(g, &(struct kw_request){ .role = KW_ROLE_CODER, .slot = "r1/coder", .facts = &facts }, 1, arena, &turn, err);
+ *     if (turn.reply.kind == KW_REPLY_SOURCE) judge(&turn.candidate);
+ *
+ * A call is in the store before its answer is used, under its slot: a run that was killed finds its answers again and pays for
+ * none twice. Budgets of tokens and money are looked at before each call. An answer that cannot be used is asked for once
+ * more, with the reason; after three of no use in a row nobody is asked any more.
+ *
+ * Thread rule: one owner; it asks several models at once itself. What comes back does not depend on which answered first. */
+#ifndef KW_AGENT_AGENT_H
+#define KW_AGENT_AGENT_H
+
+#include "agent/prompt.h"
+#include "agent/reply.h"
+#include "core/run.h"
+#include "store/store.h"
+
+enum { KW_USELESS_MAX = 3, KW_PARALLEL_MAX = 64 };
+#define KW_PROMPT_DEFAULT_BYTES ((size_t)160 << 10)
+
+struct kw_agent_opts {
+	const char *model;                          /* "replay:FILE"; NULL: none */
+	const char *role_model[KW_ROLE_COUNT];      /* NULL: model */
+	const char *base_url, *key_file, *record;   /* NULL: none */
+	double temperature;                         /* negative: the model's own */
+	int64_t max_tokens, timeout_ns;             /* 0: the provider's */
+	size_t prompt_bytes;                        /* 0: KW_PROMPT_DEFAULT_BYTES */
+	int64_t budget_tokens;                      /* of a whole run; 0: none */
+	double budget_usd;                          /* likewise */
+	int parallel;                               /* calls at once; 0: 4 */
+	bool review;                                /* a reviewer looks at right kernels */
+};
+struct kw_agent_sums {
+	int calls, recalled, useless;               /* useless: in all */
+	int64_t tokens_in, tokens_out;
+	double cost_usd;
+	bool unpriced, estimated;                   /* of some call the price, or the count of tokens, is not known */
+};
+struct kw_request {
+	enum kw_role role;
+	const char *slot;
+	const struct kw_prompt_facts *facts;
+	double temperature;                         /* negative: as the agent's options say */
+	int round;
+};
+struct kw_turn {
+	struct kw_reply reply;                      /* SOURCE: the candidate is set; roles without code: SOURCE and text */
+	const char *text;                           /* what was said, without reasoning */
+	struct kw_candidate candidate;
+	const char *model;
+	bool asked;                                 /* false: the budget, or nobody to ask */
+};
+
+struct kw_agent;
+enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err);
+void kw_agent_free(struct kw_agent *g);         /* NULL is fine */
+/* Which run it works for; sums up what that run has spent before. May be left out: then nothing is stored. */
+enum kw_status kw_agent_join(struct kw_agent *g, struct kw_store *store, int64_t run_id, const char *mark,
+			     struct kw_error *err);
+/* Asks count requests at once, each once more where its answer is of no use; turns[] in the order of the requests, strings
+ * in the arena. KW_NO: nobody could be asked; *stop of kw_agent_stop says why. A request that a budget cut off has
+ * asked false. */
+enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *requests, size_t count, struct kw_arena *a,
+			    struct kw_turn *turns, struct kw_error *err);
+/* Why nobody is asked any more: TOKENS, MONEY, USELESS, INTERRUPTED, or EXHAUSTED (the provider has no more answers). */
+enum kw_run_state kw_agent_stop(const struct kw_agent *g);
+/* A kernel that needs no further judging: an answer that repeats it is of no use. */
+enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_error *err);
+const struct kw_agent_sums *kw_agent_sums(const struct kw_agent *g);
+const char *kw_agent_model(const struct kw_agent *g);          /* the coder's */
+/* Told at each change: who is asked now. */
+void kw_agent_watch(struct kw_agent *g, void (*fn)(void *arg, const char *role, bool waiting), void *arg);
+bool kw_agent_reviews(const struct kw_agent *g);
+int kw_agent_parallel(const struct kw_agent *g);
+/* There and back: what a run is started with. */
+json_t *kw_agent_opts_json(const struct kw_agent_opts *o);
+enum kw_status kw_agent_opts_read(struct kw_agent_opts *o, const json_t *j, struct kw_arena *a, struct kw_error *err);
+void kw_agent_opts_default(struct kw_agent_opts *o);
+
+#endif

@@ -1,0 +1,431 @@
+/* What stands for each placeholder. */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/prompt.h"
+#include "base/file.h"
+
+enum { TEXT_MAX_BYTES = 8 << 20, PATTERNS_MAX = 3, MEMORIES_MAX = 12, CHECKS_SHOWN = 24 };
+
+struct filler {
+	const struct kw_prompt_facts *f;
+	struct kw_arena *arena;
+	struct kw_part *out;
+	struct kw_buf text;
+	struct kw_error *err;
+};
+
+static const struct {
+	const char *backend, *language, *marker, *launch;
+} languages[] = {
+	{ "c", "C17", "//@", "" },
+	{ "cuda", "CUDA C++", "//@", "grid=(rows) block=(BLOCK) [smem=BYTES] " },
+	{ "opencl", "OpenCL C 1.2", "//@", "grid=(rows) block=(BLOCK) [smem=BYTES] " },
+	{ "triton", "Triton (Python)", "#@", "grid=(rows) " },
+};
+
+static size_t language_of(const char *backend)
+{
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		if (strcmp(languages[i].backend, backend ? backend : "c") == 0)
+			return i;
+	return 0;
+}
+
+const char *kw_prompt_marker(const char *backend)
+{
+	return languages[language_of(backend)].marker;
+}
+
+const char *kw_prompt_language(const char *backend)
+{
+	return languages[language_of(backend)].language;
+}
+
+static enum kw_status no_memory(struct filler *x)
+{
+	return kw_fail(x->err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+}
+
+static enum kw_status add(struct filler *x, const char *item, const char *label)
+{
+	if (!item || !label)
+		return no_memory(x);
+	if (x->out->count < KW_PART_ITEMS_MAX && item[0]) {
+		x->out->label[x->out->count] = label;
+		x->out->item[x->out->count++] = item;
+	}
+	return KW_OK;
+}
+
+/* What was written into x->text so far is an item. */
+static enum kw_status add_text(struct filler *x, const char *label)
+{
+	const char *item = x->text.full ? NULL : kw_arena_strndup(x->arena, x->text.ptr ? x->text.ptr : "", x->text.len);
+
+	kw_buf_reset(&x->text);
+	return add(x, item, label);
+}
+
+static enum kw_status add_file(struct filler *x, const char *path)
+{
+	char *text;
+	enum kw_status status = path ? kw_data_read(path, x->arena, &text, NULL, x->err) : no_memory(x);
+
+	return status == KW_OK ? add(x, text, path) : status;
+}
+
+static const char *family(const struct filler *x)
+{
+	return x->f->expr ? kw_family_name(kw_expr_family(x->f->expr)) : "mixed";
+}
+
+static enum kw_status fill_task(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+	struct kw_str rest, line;
+
+	if (!t)
+		return KW_OK;
+	kw_buf_printf(&x->text, "%s%s%s (family %s). Its reference, numpy-like, computed in double precision:\n\n", t->name,
+		      t->title && t->title[0] ? ": " : "", t->title ? t->title : "", family(x));
+	for (rest = kw_str_from(t->expr ? t->expr : "a C function"); rest.len && kw_str_split(&rest, '\n', &line);)
+		if (kw_str_trim(line).len)
+			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
+	return add_text(x, "task");
+}
+
+static void tensor(struct filler *x, const char *what, const struct kw_tensor_decl *d)
+{
+	kw_buf_printf(&x->text, "- %s `%s`: %s[", what, d->name, kw_dtype_name(d->dtype));
+	for (int i = 0; i < d->rank; i++)
+		kw_buf_printf(&x->text, "%s%s", i ? ", " : "", kw_intexpr_text(d->shape[i]));
+	kw_buf_addz(&x->text, "], row-major");
+	if (what[0] == 'i')
+		kw_buf_printf(&x->text, ", filled %s%s", kw_dist_name(d->dist), d->inout ? ", also updated" : "");
+	kw_buf_addc(&x->text, '\n');
+}
+
+static enum kw_status fill_tensors(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+
+	for (size_t i = 0; t && i < t->input_count; i++)
+		tensor(x, "input", &t->inputs[i]);
+	for (size_t i = 0; t && i < t->output_count; i++)
+		tensor(x, "output", &t->outputs[i]);
+	for (size_t i = 0; t && i < t->param_count; i++)
+		kw_buf_printf(&x->text, "- param `%s`: %s, here %g\n", t->params[i].name, kw_dtype_name(t->params[i].dtype),
+			      t->params[i].value);
+	if (t)
+		kw_buf_addz(&x->text, "The last axis is contiguous unless strides are passed. Every element of an output must be "
+				      "written, whatever is in it before.\n");
+	return add_text(x, "tensors");
+}
+
+static void cost_of(struct filler *x, const struct kw_case *c)
+{
+	struct kw_bound *b;
+	struct kw_cost cost;
+	char bytes[40];
+
+	if (!x->f->expr || kw_expr_bind(x->f->expr, c, x->arena, &b, NULL) != KW_OK)
+		return;
+	kw_expr_cost(b, &cost);
+	kw_human_bytes(cost.bytes_read + cost.bytes_written, bytes, sizeof(bytes));
+	kw_buf_printf(&x->text, " (%.4g flops, at least %s to move)", cost.flops, bytes);
+}
+
+static enum kw_status fill_cases(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+	enum kw_status status;
+	int shown = 0;
+
+	for (size_t i = 0; t && i < t->dim_count; i++)
+		kw_buf_printf(&x->text, "- `%s` from %lld to %lld in steps of %lld\n", t->dims[i].name, (long long)t->dims[i].min,
+			      (long long)t->dims[i].max, (long long)(t->dims[i].multiple > 1 ? t->dims[i].multiple : 1));
+	if (!t)
+		return KW_OK;
+	kw_buf_addz(&x->text, "\nTimed:\n");
+	for (size_t i = 0; i < t->case_count; i++)
+		if (t->cases[i].perf && !t->cases[i].large) {
+			kw_buf_printf(&x->text, "- %s", t->cases[i].label);
+			cost_of(x, &t->cases[i]);
+			kw_buf_addc(&x->text, '\n');
+		}
+	status = add_text(x, "timed cases");
+	if (status != KW_OK)
+		return status;
+	kw_buf_addz(&x->text, "Checked only (strided ones only if strides are passed), and sizes of these ranges that nobody has "
+			      "seen:\n");
+	for (size_t i = 0; i < t->case_count && shown < CHECKS_SHOWN; i++)
+		if (!t->cases[i].perf && !t->cases[i].large) {
+			kw_buf_printf(&x->text, "%s%s", shown ? "; " : "- ", t->cases[i].label);
+			shown++;
+		}
+	kw_buf_addc(&x->text, '\n');
+	return add_text(x, "checked cases");
+}
+
+static enum kw_status fill_goal(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+
+	if (!t)
+		return KW_OK;
+	if (t->tol_rel >= 0)
+		kw_buf_printf(&x->text, "Right: within %g relative and %g absolute. ", t->tol_rel, t->tol_abs > 0 ? t->tol_abs : 0.0);
+	else
+		kw_buf_addz(&x->text, "Right: about as close to the reference as a plain kernel that accumulates in f32. ");
+	kw_buf_printf(&x->text, "NaN and Inf exactly where the reference has them. Lower precision inside is %s. ",
+		      t->allow_tf32 || t->allow_precision ? "allowed where the task says so" : "not allowed");
+	kw_buf_addz(&x->text, "Measured: the median time of a call with cold caches, against naive and library baselines, and as a "
+			      "share of the speed of light: the time that this machine needs to move the compulsory bytes or do "
+			      "the arithmetic.");
+	if (t->goal.speedup > 0)
+		kw_buf_printf(&x->text, " The goal is %gx the best baseline.", t->goal.speedup);
+	if (t->goal.sol > 0)
+		kw_buf_printf(&x->text, " The goal is %g of the speed of light.", t->goal.sol);
+	return add_text(x, "goal");
+}
+
+static void size_line(struct filler *x, const char *what, int64_t bytes)
+{
+	char text[40];
+
+	if (bytes > 0)
+		kw_buf_printf(&x->text, "- %s: %s\n", what, kw_human_bytes((double)bytes, text, sizeof(text)));
+}
+
+static void count_line(struct filler *x, const char *what, int64_t n)
+{
+	if (n > 0)
+		kw_buf_printf(&x->text, "- %s: %lld\n", what, (long long)n);
+}
+
+static void rate_line(struct filler *x, const char *what, double per_s, const char *unit)
+{
+	char text[40];
+
+	if (per_s > 0)
+		kw_buf_printf(&x->text, "- %s: %s\n", what, kw_human_rate(per_s, unit, text, sizeof(text)));
+}
+
+static enum kw_status fill_device(struct filler *x)
+{
+	const struct kw_hardware *h = x->f->hardware;
+
+	if (!h)
+		return KW_OK;
+	kw_buf_printf(&x->text, "%s%s%s\n", h->name, h->arch[0] ? ", " : "", h->arch);
+	count_line(x, h->limits.warp_size ? "multiprocessors" : "cores", h->units);
+	count_line(x, "bytes in a vector register", h->simd_bytes);
+	size_line(x, "L1 data cache", h->l1d_bytes);
+	size_line(x, "L2 cache", h->l2_bytes);
+	size_line(x, "last-level cache", h->last_level_cache_bytes);
+	size_line(x, "memory", h->memory_bytes);
+	rate_line(x, "memory bandwidth", h->memory_bytes_per_s, "B/s");
+	rate_line(x, "f32 arithmetic", h->flops_f32, "flop/s");
+	rate_line(x, "f64 arithmetic", h->flops_f64, "flop/s");
+	for (int i = 0; i < KW_RATE_COUNT; i++)
+		rate_line(x, kw_rate_name((enum kw_rate)i), h->rates[i], "flop/s");
+	count_line(x, "threads in a warp", h->limits.warp_size);
+	count_line(x, "threads in a block at most", h->limits.threads_per_block);
+	count_line(x, "threads on a multiprocessor at most", h->limits.threads_per_unit);
+	count_line(x, "blocks on a multiprocessor at most", h->limits.blocks_per_unit);
+	count_line(x, "registers of a multiprocessor", h->limits.registers_per_unit);
+	count_line(x, "registers of a thread at most", h->limits.registers_per_thread);
+	size_line(x, "shared memory of a block at most", h->limits.smem_per_block_bytes);
+	size_line(x, "shared memory of a multiprocessor", h->limits.smem_per_unit_bytes);
+	return add_text(x, "device");
+}
+
+static enum kw_status add_source(struct filler *x, const char *source, const char *label)
+{
+	if (!source)
+		return KW_OK;
+	kw_buf_printf(&x->text, "```\n%s%s```\n", source, source[0] && source[strlen(source) - 1] == '\n' ? "" : "\n");
+	return add_text(x, label);
+}
+
+static enum kw_status fill_verdict(struct filler *x)
+{
+	const struct kw_verdict *v = x->f->parent_verdict;
+	char a[40], b[40];
+
+	if (!v)
+		return KW_OK;
+	kw_buf_printf(&x->text, "%s%s%s%s%s\n", kw_verdict_name(v->cls), v->subclass == KW_S_NONE ? "" : "/",
+		      kw_subclass_name(v->subclass), v->tune && v->tune[0] ? " at " : "", v->tune ? v->tune : "");
+	for (size_t i = 0; i < v->case_count; i++) {
+		const struct kw_case_result *c = &v->cases[i];
+		const struct kw_baseline_time *best = kw_case_best_baseline(c);
+
+		if (!c->has_times)
+			continue;
+		kw_buf_printf(&x->text, "- %s: %s", c->label, kw_human_ns(c->times.median_ns, a, sizeof(a)));
+		if (best)
+			kw_buf_printf(&x->text, "; %s takes %s: %.3gx", best->name, kw_human_ns(best->times.median_ns, b, sizeof(b)),
+				      best->speedup);
+		if (c->sol > 0)
+			kw_buf_printf(&x->text, "; %.0f%% of the speed of light, bound by %s", 100 * c->sol,
+				      c->sol_bound ? c->sol_bound : "?");
+		kw_buf_addc(&x->text, '\n');
+	}
+	for (size_t i = 0; i < v->flag_count; i++)
+		kw_buf_printf(&x->text, "- remark: %s\n", v->flags[i]);
+	return add_text(x, "verdict");
+}
+
+static enum kw_status fill_findings(struct filler *x)
+{
+	enum kw_status status = KW_OK;
+
+	for (size_t i = 0; i < x->f->finding_count && status == KW_OK; i++) {
+		const struct kw_finding *f = &x->f->findings[i];
+		const struct kw_directive *d = &f->directive;
+		char gain[40];
+
+		kw_buf_printf(&x->text, "%zu. %s", i + 1, f->sentence ? f->sentence : f->id);
+		if (f->gain_ns > 0)
+			kw_buf_printf(&x->text, " Up to %s can be given back.", kw_human_ns(f->gain_ns, gain, sizeof(gain)));
+		if (d->text)
+			kw_buf_printf(&x->text, " To do: %s", d->text);
+		if (d->prediction.metric && d->prediction.factor_high > 0)
+			kw_buf_printf(&x->text, " Expected: %s times %.2g to %.2g.", d->prediction.metric, d->prediction.factor_low,
+				      d->prediction.factor_high);
+		if (d->wrong_when && d->wrong_when[0])
+			kw_buf_printf(&x->text, " Wrong when: %s", d->wrong_when);
+		status = add_text(x, f->id ? f->id : "finding");
+	}
+	return status;
+}
+
+static enum kw_status fill_history(struct filler *x)
+{
+	enum kw_status status = KW_OK;
+
+	for (size_t i = x->f->history_count; i-- > 0 && status == KW_OK && x->out->count < KW_PART_ITEMS_MAX;) {
+		kw_buf_printf(&x->text, "- %s", x->f->history[i]);
+		status = add_text(x, kw_arena_printf(x->arena, "attempt %zu of this run", i + 1));
+	}
+	return status;
+}
+
+/* Patterns of the same family, in this language. */
+static enum kw_status fill_patterns(struct filler *x)
+{
+	struct kw_pattern *p;
+	size_t n = 0;
+	enum kw_status status;
+
+	if (!x->f->task)
+		return KW_OK;
+	status = kw_memory_patterns(x->f->backend, x->arena, &p, &n, x->err);
+	for (size_t i = 0; i < n && status == KW_OK && x->out->count < PATTERNS_MAX; i++) {
+		if (strcmp(p[i].family, family(x)) != 0)
+			continue;
+		kw_buf_printf(&x->text, "### %s: %s\n```\n%s```\n", p[i].name, p[i].title, p[i].text);
+		status = add_text(x, kw_arena_printf(x->arena, "pattern %s", p[i].name));
+	}
+	return status;
+}
+
+/* Of this family first on this device; failures are said to be such. */
+static enum kw_status fill_memory(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+	struct kw_memory_row *rows = NULL;
+	const char *words;
+	size_t n = 0;
+	enum kw_status status;
+
+	if (!x->f->memory || !t)
+		return KW_OK;
+	words = kw_arena_printf(x->arena, "%s %s", family(x), t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "");
+	status = words ? kw_store_memory_search(x->f->memory, words, MEMORIES_MAX, x->arena, &rows, &n, x->err) : no_memory(x);
+	for (size_t i = 0; i < n && status == KW_OK; i++) {
+		const struct kw_memory_row *r = &rows[i];
+		bool note = strcmp(r->kind, "note") == 0, good = note || strcmp(r->outcome, "ok") == 0;
+
+		kw_buf_printf(&x->text, "- %s%s", good ? "" : "DID NOT WORK: ", r->name);
+		if (!note)
+			kw_buf_printf(&x->text, " on %s: %s", r->device, r->outcome);
+		if (r->speedup > 0)
+			kw_buf_printf(&x->text, ", %.3gx the best baseline", r->speedup);
+		kw_buf_addz(&x->text, ". ");
+		for (const char *c = r->text; *c; c++)
+			kw_buf_addc(&x->text, *c == '\n' ? ' ' : *c);
+		status = add_text(x, kw_arena_printf(x->arena, "experience %lld", (long long)r->id));
+	}
+	return status;
+}
+
+static enum kw_status fill(struct filler *x, enum kw_placeholder p)
+{
+	const struct kw_prompt_facts *f = x->f;
+	size_t language = language_of(f->backend);
+
+	switch (p) {
+	case KW_PLACE_language:
+		return add(x, languages[language].language, "language");
+	case KW_PLACE_marker:
+		return add(x, languages[language].marker, "marker");
+	case KW_PLACE_launch:
+		return add(x, languages[language].launch, "launch");
+	case KW_PLACE_task:
+		return fill_task(x);
+	case KW_PLACE_tensors:
+		return fill_tensors(x);
+	case KW_PLACE_cases:
+		return fill_cases(x);
+	case KW_PLACE_goal:
+		return fill_goal(x);
+	case KW_PLACE_device:
+		return fill_device(x);
+	case KW_PLACE_backend:
+		return add_file(x, kw_arena_printf(x->arena, "prompts/parts/backend-%s.md", languages[language].backend));
+	case KW_PLACE_plan_lines:
+		return add_file(x, "prompts/parts/plan-lines.md");
+	case KW_PLACE_parent:
+		return add_source(x, f->parent ? f->parent->source : NULL, "parent");
+	case KW_PLACE_verdict:
+		return fill_verdict(x);
+	case KW_PLACE_findings:
+		return fill_findings(x);
+	case KW_PLACE_failed:
+		return add_source(x, f->failed_source, "failed");
+	case KW_PLACE_failure:
+		return add(x, f->failure ? f->failure : "", "failure");
+	case KW_PLACE_directive:
+		return add(x, f->directive ? f->directive : "", "directive");
+	case KW_PLACE_history:
+		return fill_history(x);
+	case KW_PLACE_patterns:
+		return fill_patterns(x);
+	case KW_PLACE_memory:
+		return fill_memory(x);
+	case KW_PLACE_answer_form:
+		return add_file(x, f->parent || f->failed_source ? "prompts/parts/answer-edits.md" : "prompts/parts/answer-whole.md");
+	case KW_PLACE_words:
+		return add(x, f->words ? f->words : "", "words");
+	case KW_PLACE_task_language:
+		return add_file(x, "prompts/parts/task-language.md");
+	default:
+		return kw_fail(x->err, KW_ERR_BUG, "", "placeholder %d has no text", (int)p);
+	}
+}
+
+enum kw_status kw_part_fill(enum kw_placeholder p, const struct kw_prompt_facts *f, struct kw_arena *a, struct kw_part *out,
+			    struct kw_error *err)
+{
+	struct filler x = { .f = f, .arena = a, .out = out, .err = err };
+	enum kw_status status;
+
+	*out = (struct kw_part){ .count = 0 };
+	kw_buf_init(&x.text, TEXT_MAX_BYTES);
+	status = fill(&x, p);
+	kw_buf_release(&x.text);
+	return status;
+}

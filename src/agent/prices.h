@@ -1,0 +1,23 @@
+/* prices.h - what models cost (knowledge/prices.yaml, or --data). Plain data in the caller's arena. */
+#ifndef KW_AGENT_PRICES_H
+#define KW_AGENT_PRICES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct kw_price {
+	const char *model;                /* what a model's name begins with */
+	double in_usd, out_usd;           /* for a million tokens */
+};
+struct kw_prices {
+	struct kw_price *at;
+	size_t count;
+};
+enum kw_status kw_prices_load(struct kw_arena *a, struct kw_prices *out, struct kw_error *err);
+enum kw_status kw_prices_parse(const char *file, const char *text, size_t len, struct kw_arena *a, struct kw_prices *out,
+			       struct kw_error *err);
+/* The longest name that fits; NULL: unpriced. */
+const struct kw_price *kw_price_of(const struct kw_prices *p, const char *model);
+double kw_price_cost(const struct kw_price *p, int64_t tokens_in, int64_t tokens_out);
+
+#endif

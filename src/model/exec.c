@@ -1,0 +1,112 @@
+/* Provider `exec`: a command of the user's shell. The prompt is its input, the answer its output. */
+#include "model/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/proc.h"
+
+enum { TIMEOUT_S = 1800, ENV_MAX = 4096 };
+
+struct exec {
+	char *command;
+	int timeout_ms;
+};
+
+extern char **environ;
+
+static enum kw_status open_exec(const char *argument, const struct kw_provider_opts *o, void **state, struct kw_error *err)
+{
+	struct exec *e = kw_calloc(1, sizeof(*e));
+
+	if (e)
+		e->command = kw_strdup(argument);
+	if (!e || !e->command) {
+		kw_free(e);
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a command");
+	}
+	e->timeout_ms = o->timeout_ns ? (int)(o->timeout_ns / 1000000) : TIMEOUT_S * 1000;
+	*state = e;
+	return KW_OK;
+}
+
+/* Ours, and what the command may want to know. */
+static const char *const *environment(const struct kw_ask *a, struct kw_arena *arena)
+{
+	const char **env = kw_arena_calloc(arena, ENV_MAX + 3, sizeof(*env));
+	size_t n = 0;
+
+	if (!env)
+		return NULL;
+	for (char **e = environ; *e && n < ENV_MAX; e++)
+		if (strncmp(*e, "KWRIGHT_ROLE=", 13) != 0 && strncmp(*e, "KWRIGHT_SLOT=", 13) != 0)
+			env[n++] = *e;
+	env[n] = kw_arena_printf(arena, "KWRIGHT_ROLE=%s", a->role);
+	env[n + 1] = kw_arena_printf(arena, "KWRIGHT_SLOT=%s", a->slot);
+	return env[n] && env[n + 1] ? env : NULL;
+}
+
+/* Its last line of complaint, for the message. */
+static void complaint(const struct kw_proc_result *r, char *out, size_t out_bytes)
+{
+	struct kw_str rest = kw_str_trim(kw_buf_str(&r->err)), line, last = { "", 0 };
+
+	while (kw_str_split(&rest, '\n', &line))
+		last = kw_str_trim(line);
+	snprintf(out, out_bytes, "%s" KW_STR_FMT, last.len ? ": " : "", (int)(last.len < 300 ? last.len : 300), last.ptr);
+}
+
+static enum kw_status judge_end(const struct exec *e, const struct kw_proc_result *r, struct kw_error *err)
+{
+	char why[400];
+
+	complaint(r, why, sizeof(why));
+	if (r->timed_out)
+		return kw_fail(err, KW_ERR_ENV, "", "the model's command '%.100s' gave no answer in %d s", e->command,
+			       e->timeout_ms / 1000);
+	if (r->signal)
+		return kw_fail(err, KW_ERR_ENV, "", "the model's command '%.100s' was killed by signal %d%s", e->command,
+			       r->signal, why);
+	if (r->exit_code != 0)
+		return kw_fail(err, KW_ERR_ENV, "", "the model's command '%.100s' ended with exit code %d%s", e->command,
+			       r->exit_code, why);
+	return KW_OK;
+}
+
+static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err)
+{
+	const struct exec *e = state;
+	const char *argv[] = { "/bin/sh", "-c", e->command, NULL };
+	struct kw_proc_opts o = { .in = a->prompt, .in_bytes = strlen(a->prompt), .timeout_ms = e->timeout_ms,
+				  .max_out_bytes = KW_ANSWER_MAX_BYTES };
+	struct kw_proc_result r;
+	enum kw_status status;
+
+	o.env = environment(a, &out->arena);
+	if (!o.env)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a command");
+	status = kw_proc_run(argv, &o, &r, err);
+	if (status != KW_OK)
+		return status;
+	status = judge_end(e, &r, err);
+	if (status == KW_OK) {
+		out->finish = r.truncated ? KW_FINISH_OVERFLOW : KW_FINISH_STOP;
+		status = kw_answer_take_text(out, r.out.ptr ? r.out.ptr : "", r.out.len, err);
+	}
+	kw_proc_result_release(&r);
+	return status;
+}
+
+static void close_exec(void *state)
+{
+	struct exec *e = state;
+
+	kw_free(e->command);
+	kw_free(e);
+}
+
+const struct kw_provider kw_provider_exec = {
+	.name = "exec", .argument = "COMMAND", .title = "a command: the prompt on its standard input, the answer on its output",
+	.open = open_exec, .ask = ask, .close = close_exec,
+};

@@ -1,0 +1,177 @@
+/* Provider `mailbox`: a folder where prompts are laid down and answers found. NNNN.prompt.md is written whole (a link to a
+ * finished file, so its number is ours alone) and NNNN.answer.md awaited; a person, an agent or a script may answer, in
+ * any order. The first line of a prompt names the run and the call: a resumed run finds its own prompt again. */
+#include "model/provider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { NUMBER_MAX = 999999, PROMPT_MAX_BYTES = 16 << 20 };
+/* An answer that is written in place is taken once it has stood still for this long. */
+static const int64_t poll_ns = 150 * 1000000ll;
+
+struct mailbox {
+	char *dir;
+	int64_t timeout_ns;               /* 0: for ever */
+};
+
+static enum kw_status open_mailbox(const char *argument, const struct kw_provider_opts *o, void **state,
+				   struct kw_error *err)
+{
+	struct mailbox *m;
+	enum kw_status status = kw_mkdirs(argument, err);
+
+	if (status != KW_OK)
+		return status;
+	if (access(argument, W_OK | X_OK) != 0)
+		return kw_fail(err, KW_ERR_IO, argument, "cannot write into the mailbox: %s", strerror(errno));
+	m = kw_calloc(1, sizeof(*m));
+	if (m)
+		m->dir = kw_strdup(argument);
+	if (!m || !m->dir) {
+		kw_free(m);
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a mailbox");
+	}
+	m->timeout_ns = o->timeout_ns;
+	*state = m;
+	return KW_OK;
+}
+
+/* The number of a prompt of this very text that lies there from before; 0: none. */
+static enum kw_status find_mine(const struct mailbox *m, const char *text, struct kw_arena *a, int *number, int *highest,
+				struct kw_error *err)
+{
+	size_t len = strlen(text), count, got;
+	char **names, *found;
+	enum kw_status status = kw_dir_list(m->dir, ".prompt.md", a, &names, &count, err);
+
+	*number = *highest = 0;
+	for (size_t i = 0; status == KW_OK && i < count; i++) {
+		const char *path = kw_path_join(a, m->dir, names[i]);
+		int64_t n;
+		struct stat st;
+
+		if (!path)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a mailbox");
+		if (!kw_str_to_i64((struct kw_str){ names[i], strcspn(names[i], ".") }, &n) || n < 1 || n > NUMBER_MAX)
+			continue;
+		*highest = n > *highest ? (int)n : *highest;
+		if (stat(path, &st) != 0 || (size_t)st.st_size != len ||
+		    kw_file_read_arena(path, PROMPT_MAX_BYTES, a, &found, &got, NULL) != KW_OK)
+			continue;
+		if (got == len && memcmp(found, text, len) == 0)
+			*number = (int)n;
+	}
+	return status;
+}
+
+/* Under the next number that nobody has. */
+static enum kw_status lay_down(const struct mailbox *m, const char *text, int after, struct kw_arena *a, int *number,
+			       struct kw_error *err)
+{
+	const char *draft = kw_arena_printf(a, "%s/.draft-%ld-%p", m->dir, (long)getpid(), (const void *)a);
+	enum kw_status status;
+
+	if (!draft)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a mailbox");
+	status = kw_file_write(draft, text, strlen(text), err);
+	for (int n = after + 1; status == KW_OK; n++) {
+		const char *path = kw_arena_printf(a, "%s/%04d.prompt.md", m->dir, n);
+
+		if (!path || n > NUMBER_MAX)
+			status = kw_fail(err, KW_ERR_LIMIT, m->dir, "the mailbox is full");
+		else if (link(draft, path) == 0) {
+			*number = n;
+			break;
+		} else if (errno != EEXIST)
+			status = kw_fail(err, KW_ERR_IO, path, "cannot lay the prompt down: %s", strerror(errno));
+	}
+	unlink(draft);
+	return status;
+}
+
+/* Waits until the file is there, has something in it and does not change any more. */
+static enum kw_status await(const struct mailbox *m, const char *path, struct kw_error *err)
+{
+	int64_t start = kw_now_ns(), size = -1;
+	struct timespec changed = { 0 };
+	struct stat st;
+
+	while (!kw_interrupted()) {
+		if (stat(path, &st) == 0 && st.st_size > 0) {
+			if (size == (int64_t)st.st_size && changed.tv_sec == st.st_mtim.tv_sec &&
+			    changed.tv_nsec == st.st_mtim.tv_nsec)
+				return KW_OK;
+			size = (int64_t)st.st_size;
+			changed = st.st_mtim;
+		}
+		if (m->timeout_ns && kw_now_ns() - start > m->timeout_ns)
+			return kw_fail(err, KW_ERR_ENV, path, "no answer came in %lld s",
+				       (long long)(m->timeout_ns / 1000000000));
+		kw_sleep_ns(poll_ns);
+	}
+	return kw_fail(err, KW_ERR_INTERRUPTED, path, "interrupted while waiting for this answer");
+}
+
+static enum kw_status read_answer(const char *path, struct kw_answer *out, struct kw_error *err)
+{
+	struct stat st;
+	struct kw_buf text;
+	enum kw_status status;
+
+	if (stat(path, &st) == 0 && (size_t)st.st_size > KW_ANSWER_MAX_BYTES) {
+		out->finish = KW_FINISH_OVERFLOW;
+		return KW_OK;
+	}
+	kw_buf_init(&text, KW_ANSWER_MAX_BYTES + 1);
+	status = kw_file_read(path, KW_ANSWER_MAX_BYTES, &text, err);
+	if (status == KW_OK)
+		status = kw_answer_take_text(out, text.ptr ? text.ptr : "", text.len, err);
+	kw_buf_release(&text);
+	return status;
+}
+
+static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err)
+{
+	const struct mailbox *m = state;
+	struct kw_arena scratch;
+	const char *text, *path = NULL;
+	int number = 0, highest = 0;
+	enum kw_status status;
+
+	kw_arena_init(&scratch, 256 << 20);
+	text = kw_arena_printf(&scratch, "<!-- kwright %s %s %s: the answer goes to the file of this number that ends in "
+			       ".answer.md -->\n\n%s", a->run ? a->run : "", a->slot, a->role, a->prompt);
+	status = text ? find_mine(m, text, &scratch, &number, &highest, err)
+		      : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	if (status == KW_OK && !number)
+		status = lay_down(m, text, highest, &scratch, &number, err);
+	if (status == KW_OK && !(path = kw_arena_printf(&scratch, "%s/%04d.answer.md", m->dir, number)))
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	if (status == KW_OK)
+		status = await(m, path, err);
+	if (status == KW_OK)
+		status = read_answer(path, out, err);
+	kw_arena_release(&scratch);
+	return status;
+}
+
+static void close_mailbox(void *state)
+{
+	struct mailbox *m = state;
+
+	kw_free(m->dir);
+	kw_free(m);
+}
+
+const struct kw_provider kw_provider_mailbox = {
+	.name = "mailbox", .argument = "DIR", .title = "a folder: NNNN.prompt.md is written, NNNN.answer.md awaited",
+	.open = open_mailbox, .ask = ask, .close = close_mailbox,
+};

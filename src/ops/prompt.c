@@ -1,0 +1,88 @@
+/* What a role would be told about a task. */
+#include <string.h>
+
+#include "base/file.h"
+#include "device/device.h"
+#include "ops/internal.h"
+
+enum { PROMPT_ARENA_BYTES = 512 << 20 };
+
+static enum kw_status find_hardware(const struct kw_op_prompt_opts *o, const struct kw_backend *b, struct kw_arena *a,
+				    struct kw_hardware *out, struct kw_error *err)
+{
+	struct kw_device *d;
+	enum kw_status status;
+
+	if (o->device)
+		return kw_hardware_load(o->device, a, out, err);
+	status = kw_device_open(b->device, &d, err);
+	if (status != KW_OK)
+		return status;
+	*out = d->hardware;
+	kw_device_close(d);
+	return KW_OK;
+}
+
+/* The kernel that it starts from; the debugger is told that it was refused. */
+static enum kw_status load_parent(const struct kw_op_prompt_opts *o, enum kw_role role, const struct kw_op_task *t,
+				  const struct kw_backend *b, struct kw_arena *a, struct kw_candidate *c,
+				  struct kw_prompt_facts *f, struct kw_error *err)
+{
+	enum kw_status status;
+
+	if (!o->from)
+		return KW_OK;
+	status = kw_candidate_load(c, o->from, b->name, &t->task, a, err);
+	if (role == KW_ROLE_DEBUGGER) {
+		f->failed_source = c->source;
+		f->failure = "(the judge's evidence stands here)";
+	} else {
+		f->parent = c;
+	}
+	return status;
+}
+
+static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role, const struct kw_backend *b, struct kw_op_task *t,
+			   struct kw_op_prompt *out, struct kw_error *err)
+{
+	struct kw_prompt_facts f = { .task = &t->task, .expr = t->expr, .backend = b->name };
+	struct kw_hardware hardware;
+	struct kw_candidate c;
+	enum kw_status status = find_hardware(o, b, &out->arena, &hardware, err);
+
+	f.hardware = &hardware;
+	if (status == KW_OK)
+		status = load_parent(o, role, t, b, &out->arena, &c, &f, err);
+	if (status == KW_OK)
+		status = kw_store_memory_open(&f.memory, err);
+	if (status == KW_OK)
+		status = kw_prompt_make(role, &f, o->max_bytes ? o->max_bytes : KW_PROMPT_DEFAULT_BYTES, &out->arena, &out->prompt,
+					err);
+	kw_store_close(f.memory);
+	return status;
+}
+
+enum kw_status kw_op_prompt(const struct kw_op_prompt_opts *o, struct kw_op_prompt *out, struct kw_error *err)
+{
+	const struct kw_backend *b = NULL;
+	struct kw_op_task t = { 0 };
+	enum kw_role role;
+	enum kw_status status = kw_role_parse(o->role, &role, err);
+
+	*out = (struct kw_op_prompt){ .prompt = { .text = "" } };
+	kw_arena_init(&out->arena, PROMPT_ARENA_BYTES);
+	if (status == KW_OK)
+		status = kw_op_backend(o->backend ? o->backend : "c", &b, err);
+	if (status == KW_OK)
+		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+	if (status == KW_OK)
+		status = make(o, role, b, &t, out, err);
+	kw_op_task_release(&t);
+	return status;
+}
+
+void kw_op_prompt_release(struct kw_op_prompt *p)
+{
+	kw_arena_release(&p->arena);
+	*p = (struct kw_op_prompt){ .prompt = { .text = "" } };
+}

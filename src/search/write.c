@@ -1,0 +1,211 @@
+#include "search/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800 };
+
+enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err)
+{
+	*w = (struct kw_writer){ .s = s };
+	w->history = kw_arena_calloc(s->arena, KW_HISTORY_MAX, sizeof(*w->history));
+	return w->history ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+}
+
+void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out)
+{
+	struct kw_search *s = w->s;
+
+	*out = (struct kw_prompt_facts){ .task = s->task, .expr = s->expr, .backend = s->opts->backend,
+					 .hardware = s->ports->hardware, .history = w->history,
+					 .history_count = w->history_count, .memory = s->memory };
+	if (parent) {
+		out->parent = &parent->candidate;
+		out->parent_verdict = parent->verdict;
+	}
+}
+
+void kw_writer_note(struct kw_writer *w, const char *fmt, ...)
+{
+	char text[NOTE_BYTES];
+	const char *kept;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (w->history_count == KW_HISTORY_MAX) {
+		memmove(w->history, w->history + 1, (KW_HISTORY_MAX - 1) * sizeof(*w->history));
+		w->history_count--;
+	}
+	kept = kw_arena_strdup(w->s->arena, text);
+	if (kept)
+		w->history[w->history_count++] = kept;
+}
+
+const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most)
+{
+	struct kw_str line = kw_str_trim(kw_str_from(text));
+	char *out;
+
+	if (line.len > most) {
+		line.len = most;
+		while (line.len && ((unsigned char)line.ptr[line.len] & 0xc0) == 0x80)
+			line.len--;
+	}
+	out = kw_arena_str(w->s->arena, line);
+	for (char *p = out; p && *p; p++)
+		*p = *p == '\n' || *p == '\t' || *p == '\r' ? ' ' : *p;
+	return out ? out : "";
+}
+
+void kw_writer_note_step(struct kw_writer *w, const struct kw_step *step, const struct kw_ranked *best, double best_before_ns)
+{
+	const struct kw_refusal *r = &w->s->refusal;
+	int round = w->s->round;
+	char now[40], before[40];
+
+	if (step->idle) {
+		kw_writer_note(w, "round %d: %s", round, step->what);
+	} else if (best) {
+		kw_human_ns(best->ns, now, sizeof(now));
+		if (best_before_ns > 0)
+			kw_writer_note(w, "round %d: %s: right, %s; the best before was %s: %s", round, step->what, now,
+				       kw_human_ns(best_before_ns, before, sizeof(before)),
+				       best->ns < best_before_ns ? "kept" : "no gain, not kept");
+		else
+			kw_writer_note(w, "round %d: %s: right, %s: kept", round, step->what, now);
+	} else if (strcmp(r->candidate_sha, step->candidate.sha256) == 0) {
+		kw_writer_note(w, "round %d: %s: REFUSED, %s%s%s: %s", round, step->what, kw_verdict_name(r->cls),
+			       r->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(r->subclass), r->summary ? r->summary : "");
+	}
+}
+
+const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_sha)
+{
+	const struct kw_refusal *r = &w->s->refusal;
+
+	if (strcmp(r->candidate_sha, candidate_sha) != 0)
+		return NULL;
+	return kw_arena_printf(w->s->arena, "%s%s%s (%s)%s%s%s%s\n%s\n\n%s", kw_verdict_name(r->cls),
+			       r->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(r->subclass),
+			       r->subclass == KW_S_NONE ? kw_verdict_meaning(r->cls) : kw_subclass_meaning(r->subclass),
+			       r->case_label ? ", in case " : "", r->case_label ? r->case_label : "",
+			       r->tune && r->tune[0] ? ", at " : "", r->tune ? r->tune : "", r->summary ? r->summary : "",
+			       r->evidence ? r->evidence : "");
+}
+
+/* The lines of an answer that begin with STEP:. */
+static enum kw_status take_steps(struct kw_writer *w, const char *text, struct kw_error *err)
+{
+	struct kw_str rest = kw_str_from(text), line;
+
+	w->step_count = w->step_next = 0;
+	while (rest.len && kw_str_split(&rest, '\n', &line) && w->step_count < KW_STEPS_MAX) {
+		line = kw_str_trim(line);
+		while (line.len && strchr("*-#> 0123456789.", line.ptr[0]))
+			line = (struct kw_str){ line.ptr + 1, line.len - 1 };
+		if (!kw_str_starts(line, "STEP:"))
+			continue;
+		line = kw_str_trim((struct kw_str){ line.ptr + 5, line.len - 5 });
+		if (line.len == 0)
+			continue;
+		line.len = line.len < STEP_TEXT_BYTES ? line.len : STEP_TEXT_BYTES;
+		w->steps[w->step_count] = kw_arena_str(w->s->arena, line);
+		if (!w->steps[w->step_count++])
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
+	}
+	return KW_OK;
+}
+
+static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **why,
+				  struct kw_error *err)
+{
+	struct kw_prompt_facts facts;
+	struct kw_request r = { .role = KW_ROLE_PLANNER, .slot = slot, .facts = &facts, .temperature = -1, .round = w->s->round + 1 };
+	struct kw_turn turn;
+	enum kw_status status;
+
+	*why = NULL;
+	kw_writer_facts(w, parent, &facts);
+	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
+	if (status == KW_NO) {
+		w->s->stop = kw_agent_stop(w->s->ports->agent);
+		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
+	}
+	if (status != KW_OK)
+		return status;
+	status = take_steps(w, turn.text, err);
+	if (status == KW_OK && w->step_count == 0 && strstr(turn.text, "NOTHING:"))
+		*why = kw_writer_line(w, strstr(turn.text, "NOTHING:") + 8, 400);
+	return status;
+}
+
+enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **directive,
+				   const char **why, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+
+	*why = NULL;
+	/* Steps are made for one kernel: when it was improved, they are no longer the question. */
+	if (w->steps_of && strcmp(w->steps_of, parent->candidate.sha256) != 0)
+		w->step_next = w->step_count;
+	if (w->step_next >= w->step_count) {
+		w->step_count = w->step_next = 0;
+		status = ask_planner(w, parent, slot, why, err);
+		w->steps_of = parent->candidate.sha256;
+	}
+	if (status != KW_OK)
+		return status;
+	if (*why)
+		*directive = NULL;
+	else if (w->step_next < w->step_count)
+		*directive = w->steps[w->step_next++];
+	else
+		*directive = "Choose the one change that you expect to gain most, and name it in a comment at the top.";
+	return KW_OK;
+}
+
+enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const char *what, struct kw_step *step,
+			      struct kw_error *err)
+{
+	struct kw_search *s = w->s;
+	const char *why;
+
+	if (!turn->asked) {
+		s->stop = kw_agent_stop(s->ports->agent);
+		return KW_NO;
+	}
+	*step = (struct kw_step){ .what = what, .tune = true, .candidate = turn->candidate };
+	if (turn->reply.kind != KW_REPLY_SOURCE) {
+		why = kw_arena_printf(s->arena, "%s: nothing came of it: %s: %s", what, kw_reply_text(turn->reply.kind),
+				      kw_writer_line(w, turn->reply.why, 300));
+		*step = (struct kw_step){ .what = why, .idle = true };
+		if (!why)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
+		kw_search_reason(s, "%s answered %s", turn->model, why);
+	}
+	return KW_OK;
+}
+
+enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
+				struct kw_error *err)
+{
+	struct kw_prompt_facts facts;
+	struct kw_request r = { .role = KW_ROLE_REVIEWER, .slot = slot, .facts = &facts, .temperature = -1, .round = w->s->round };
+	struct kw_turn turn;
+	const char *at;
+	enum kw_status status;
+
+	*objection = NULL;
+	kw_writer_facts(w, best, &facts);
+	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
+	if (status == KW_NO) {
+		w->s->stop = kw_agent_stop(w->s->ports->agent);
+		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
+	}
+	at = status == KW_OK ? strstr(turn.text, "OBJECT:") : NULL;
+	if (at)
+		*objection = kw_writer_line(w, at + 7, STEP_TEXT_BYTES);
+	return status;
+}

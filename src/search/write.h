@@ -1,0 +1,39 @@
+/* write.h - what strategies that ask models share: the facts for a prompt, one line of history a step, the refusal as a
+ * model should read it. A writer belongs to one run and lives in its arena. */
+#ifndef KW_SEARCH_WRITE_H
+#define KW_SEARCH_WRITE_H
+
+#include "search/strategy.h"
+
+enum { KW_STEPS_MAX = 8, KW_HISTORY_MAX = 4096 };
+
+struct kw_writer {
+	struct kw_search *s;
+	const char **history;
+	size_t history_count;
+	const char *steps[KW_STEPS_MAX];  /* of the planner, in its order */
+	size_t step_count, step_next;
+	const char *steps_of;             /* hash of the parent that they are for */
+};
+enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err);
+/* The facts that every role is told; parent may be NULL. */
+void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out);
+__attribute__((format(printf, 2, 3))) void kw_writer_note(struct kw_writer *w, const char *fmt, ...);
+/* How a step went, as a line of history. */
+void kw_writer_note_step(struct kw_writer *w, const struct kw_step *step, const struct kw_ranked *best, double best_before_ns);
+/* The judge's refusal of a candidate as text; NULL: it was none. */
+const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_sha);
+/* The next directive for a parent: of the planner's steps, which is asked where there are none left. *directive NULL: the
+ * planner says that nothing is left, *why. KW_NO: s->stop. Where nobody answers as planner the coder chooses itself. */
+enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **directive,
+				   const char **why, struct kw_error *err);
+/* One answer as a step: with its candidate, or idle and why. KW_NO: s->stop says why nobody was asked. */
+enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const char *what, struct kw_step *step,
+			      struct kw_error *err);
+/* Asks a reviewer about a right kernel; *objection NULL: none. */
+enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
+				struct kw_error *err);
+/* A step's text in one line of at most so many bytes. */
+const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most);
+
+#endif
