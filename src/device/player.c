@@ -228,6 +228,12 @@ static void catch_faults(void)
 
 /* ---- load and run ---- */
 
+/* The artefact's number is kept free: a driver that opens its device at that moment would lose it to the next artefact. */
+static void reserve_code(void)
+{
+	dup2(0, WIRE_CODE);
+}
+
 static void do_load(int fd)
 {
 	struct wire_reply r = { .kind = WIRE_LOADED, .nonce = me.in.load.nonce };
@@ -238,7 +244,10 @@ static void do_load(int fd)
 	}
 	me.nonce = r.nonce;
 	me.runner->load(&me.player, &me.in.load, &r);
-	close(WIRE_CODE);
+	if (me.player.start.driver)
+		reserve_code();
+	else
+		close(WIRE_CODE);
 	reply(&r);
 }
 
@@ -301,7 +310,10 @@ void kw_player_main(int argc, char **argv)
 	unsetenv("LD_LIBRARY_PATH");
 	map_slots(p);
 	catch_faults();
+	reserve_code();
 	me.runner->prepare(p);
+	if (!p->start.driver) /* opens nothing any more */
+		close(WIRE_CODE);
 	catch_faults(); /* once more: runtimes set handlers of their own */
 	if (!p->start.trusted) {
 		me.runner->lock_down(p, &ready);
