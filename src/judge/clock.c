@@ -2,11 +2,14 @@
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* 2,000 resamples, fewer when there are so many samples that the interval is narrow anyway. */
 enum { RESAMPLES = 2000, FEWEST_RESAMPLES = 200, DRAWS = 1 << 20 };
+#define CLOCKS_DIFFER 0.05
+#define CLOCKS_DIFFER_NS 2e4
 
 static int ascending(const void *pa, const void *pb)
 {
@@ -73,6 +76,28 @@ static double *sorted_copy(const double *values, size_t n)
 		qsort(copy, n, sizeof(*copy), ascending);
 	}
 	return copy;
+}
+
+static double median(const double *samples, size_t n)
+{
+	double *sorted = sorted_copy(samples, n), m = sorted ? middle(sorted, n) : 0;
+
+	kw_free(sorted);
+	return m;
+}
+
+bool kw_clocks_agree(const double *judges_ns, const double *devices_ns, size_t n, int calls)
+{
+	double judges, devices;
+
+	for (size_t i = 0; i < n; i++)
+		if (devices_ns[i] <= 0)
+			return false;
+	if (n == 0 || calls <= 0)
+		return false;
+	judges = median(judges_ns, n);
+	devices = median(devices_ns, n);
+	return judges > 0 && fabs(devices - judges) <= fmax(CLOCKS_DIFFER * judges, CLOCKS_DIFFER_NS / calls);
 }
 
 void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *out)

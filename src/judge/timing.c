@@ -19,15 +19,16 @@
 #define MOST_SLOTS 256
 #define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
 
+enum clock { JUDGES, DEVICES, CLOCKS };
 struct series {
-	double ns[MAX_SAMPLES];
+	double ns[CLOCKS][MAX_SAMPLES];    /* 0 where the device has no clock */
 	size_t n;
 	int64_t spent_ns;
 };
 struct turns {
 	struct stage *s;
 	struct series mine, base[2];
-	double pair_mine[2][MAX_SAMPLES];  /* my sample of the same turn, for the ratio */
+	size_t pair[2][MAX_SAMPLES];       /* my sample of the same turn, for the ratio */
 	int order[MOST_SLOTS];
 	int batch;                         /* slots a timed batch uses */
 	int base_batch[2];                 /* slots at most of a baseline's: a slow one's would take seconds */
@@ -140,17 +141,22 @@ static bool plays(const struct turns *t, int base)
 	return base < 0 ? !t->s->w->failed : t->s->base[base].player != NULL;
 }
 
+static int batch_of(const struct turns *t, int base)
+{
+	return base < 0 || t->batch < t->base_batch[base] ? t->batch : t->base_batch[base];
+}
+
 /* A batch, less what an empty one costs. Where a batch with anything in it costs more than an empty one (a graph of launches),
  * the slope: a whole batch less half a one, in turns as to which goes first. Who made the shorter one slow to look fast
  * would gain nothing: no more than START_NS of the whole batch is taken for its start. Where other programs use the device
  * too, an empty batch or a half may have waited longer than the whole one, and nothing would be left; the device's own clock,
- * which no code of a candidate reaches, saw all calls of this one. */
-static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_error *err)
+ * which no code of a candidate reaches, saw all calls of this one. ns: by each clock. */
+static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], struct kw_error *err)
 {
 	struct stage *s = t->s;
-	int n = base < 0 || t->batch < t->base_batch[base] ? t->batch : t->base_batch[base], half = n / 2;
-	int64_t whole = 0, part = 0, device_whole = 0, device_part;
-	double least;
+	int n = batch_of(t, base), half = n / 2;
+	int64_t whole = 0, part = 0, device_whole = 0, device_part = 0;
+	double least, *mine = &ns[JUDGES];
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
 
@@ -161,17 +167,24 @@ static enum kw_status measure(struct turns *t, int base, double *ns, struct kw_e
 		st = play(t, base, n, &whole, &device_whole, err);
 	if (slope && !part_first && st == KW_OK && plays(t, base))
 		st = play(t, base, half, &part, &device_part, err);
-	*ns = (double)(whole - s->fixed_ns) / n;
+	*mine = (double)(whole - s->fixed_ns) / n;
 	if (slope)
-		*ns = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
+		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
 	least = (double)(device_whole - START_NS) / n;
-	if (*ns < CLOCKS_AGREE * least)
-		*ns = least;
-	*ns = fmax(*ns, 1);
+	if (*mine < CLOCKS_AGREE * least)
+		*mine = least;
+	*mine = fmax(*mine, 1);
+	ns[DEVICES] = slope && device_part > 0 ? fmax((double)(device_whole - device_part) / (n - half), 0) : 0;
 	return st;
 }
 
-static enum kw_status my_turn(struct turns *t, double *ns, struct kw_error *err)
+static enum clock believed(const struct turns *t, const struct series *x, int batch)
+{
+	return t->s->w->j->dev->batches_by_slope &&
+	       kw_clocks_agree(x->ns[JUDGES], x->ns[DEVICES], x->n, batch - batch / 2) ? DEVICES : JUDGES;
+}
+
+static enum kw_status my_turn(struct turns *t, double ns[CLOCKS], struct kw_error *err)
 {
 	enum kw_status st = measure(t, -1, ns, err);
 
@@ -187,47 +200,53 @@ static bool base_wanted(const struct turns *t, int b, int64_t spent_ns)
 	if (t->base[b].n == 0)
 		return true;
 	if (t->base[b].n < 3)
-		return t->base[b].ns[0] < 2e9; /* a very slow one is measured once */
+		return t->base[b].ns[JUDGES][0] < 2e9; /* a very slow one is measured once */
 	return (double)t->base[b].spent_ns < BASELINE_SHARE * (double)spent_ns;
+}
+
+static void add_sample(struct series *x, const double ns[CLOCKS])
+{
+	for (int c = 0; c < CLOCKS; c++)
+		x->ns[c][x->n] = ns[c];
+	x->n++;
 }
 
 static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct kw_error *err)
 {
-	double ns = 0, base_ns;
+	double ns[CLOCKS] = { 0 };
 	bool base_first = index % 2 == 1; /* A B, B A, A B, ... */
 	int did[2] = { 0, 0 };
-	double got[2] = { 0, 0 };
+	double got[2][CLOCKS] = { { 0 } };
 	enum kw_status st = prepare(t, err);
 
 	for (int half = 0; half < 2 && st == KW_OK && !t->s->w->failed; half++) {
 		if ((half == 0) != base_first) {
-			st = my_turn(t, &ns, err);
+			st = my_turn(t, ns, err);
 			continue;
 		}
 		for (int b = 0; b < 2 && st == KW_OK; b++) {
 			if (!base_wanted(t, b, spent_ns))
 				continue;
-			st = measure(t, b, &base_ns, err);
-			got[b] = base_ns;
+			st = measure(t, b, got[b], err);
 			did[b] = plays(t, b);
 		}
 	}
 	if (st != KW_OK || t->s->w->failed)
 		return st;
-	t->mine.ns[t->mine.n++] = ns;
 	for (int b = 0; b < 2; b++)
 		if (did[b]) {
-			t->pair_mine[b][t->base[b].n] = ns;
-			t->base[b].ns[t->base[b].n++] = got[b];
+			t->pair[b][t->base[b].n] = t->mine.n;
+			add_sample(&t->base[b], got[b]);
 		}
+	add_sample(&t->mine, ns);
 	return st;
 }
 
-static void keep_times(struct work *w, struct kw_times *out, const struct series *x, const char *method, bool cold,
-		       double target)
+static void keep_times(struct work *w, struct kw_times *out, const struct series *x, enum clock clock, const char *method,
+		       bool cold, double target)
 {
-	kw_times_from_samples(x->ns, x->n, out);
-	out->samples_ns = kw_arena_copy(w->a, x->ns, x->n * sizeof x->ns[0]);
+	kw_times_from_samples(x->ns[clock], x->n, out);
+	out->samples_ns = kw_arena_copy(w->a, x->ns[clock], x->n * sizeof x->ns[clock][0]);
 	out->sample_count = out->samples_ns ? x->n : 0;
 	out->method = method;
 	out->cold = cold;
@@ -239,19 +258,25 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 	struct stage *s = t->s;
 	struct work *w = s->w;
 	struct kw_case_result *r = s->result;
+	enum clock clock = believed(t, &t->mine, batch_of(t, -1));
+	double mine[MAX_SAMPLES];
 	int count = 0;
 
-	keep_times(w, &r->times, &t->mine, method, cold, w->o.ci_target);
+	keep_times(w, &r->times, &t->mine, clock, method, cold, w->o.ci_target);
 	r->has_times = true;
 	r->baselines = kw_arena_calloc(w->a, 2, sizeof *r->baselines);
 	for (int b = 0; b < 2 && r->baselines; b++) {
 		struct kw_baseline_time *bt = &r->baselines[count];
 
+		enum clock its = clock == JUDGES ? JUDGES : believed(t, &t->base[b], batch_of(t, b));
+
 		if (t->base[b].n == 0)
 			continue;
+		for (size_t i = 0; i < t->base[b].n; i++)
+			mine[i] = t->mine.ns[its][t->pair[b][i]];
 		bt->name = w->baselines->item[b].name;
-		keep_times(w, &bt->times, &t->base[b], method, cold, w->o.ci_target);
-		kw_ratio_interval(t->base[b].ns, t->pair_mine[b], t->base[b].n, &bt->speedup, &bt->speedup_low,
+		keep_times(w, &bt->times, &t->base[b], its, method, cold, w->o.ci_target);
+		kw_ratio_interval(t->base[b].ns[its], mine, t->base[b].n, &bt->speedup, &bt->speedup_low,
 				  &bt->speedup_high);
 		count++;
 	}
@@ -319,9 +344,9 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 	if (t->mine.n < least || t->checked < o->trials)
 		return false;
 	for (int b = 0; b < 2; b++)
-		if (t->s->base[b].player && t->base[b].n < 3 && t->base[b].ns[0] < 2e9)
+		if (t->s->base[b].player && t->base[b].n < 3 && t->base[b].ns[JUDGES][0] < 2e9)
 			return false;
-	kw_times_from_samples(t->mine.ns, t->mine.n, &now);
+	kw_times_from_samples(t->mine.ns[believed(t, &t->mine, batch_of(t, -1))], t->mine.n, &now);
 	/* A screening round ends as soon as it is clear that this point does not lead. */
 	if (o->effort == KW_EFFORT_SCREEN && o->best_ns > 0 && now.ci_low_ns > 2 * o->best_ns)
 		return true;
@@ -329,7 +354,7 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 }
 
 /* One untimed call each, so that first-touch costs are behind us; it also says how long a call is. */
-static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
+static enum kw_status warm_up(struct turns *t, double ns[CLOCKS], struct kw_error *err)
 {
 	enum kw_status st;
 
@@ -337,18 +362,16 @@ static enum kw_status warm_up(struct turns *t, double *ns, struct kw_error *err)
 	if ((st = prepare(t, err)) == KW_OK)
 		st = my_turn(t, ns, err);
 	for (int b = 0; b < 2 && st == KW_OK && !t->s->w->failed; b++) {
-		double base_ns;
+		double base_ns[CLOCKS];
 
 		if (!t->s->base[b].player)
 			continue;
-		st = measure(t, b, &base_ns, err);
+		st = measure(t, b, base_ns, err);
 		if (st != KW_OK || !plays(t, b))
 			continue;
-		t->base_batch[b] = (int)fmin(MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns));
-		if (base_ns >= 1e9) { /* long enough that the first call counts */
-			t->pair_mine[b][0] = *ns;
-			t->base[b].ns[t->base[b].n++] = base_ns;
-		}
+		t->base_batch[b] = (int)fmin(MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns[JUDGES]));
+		if (base_ns[JUDGES] >= 1e9) /* long enough that the first call counts */
+			add_sample(&t->base[b], base_ns);
 	}
 	return st;
 }
@@ -357,7 +380,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 {
 	struct turns *t = kw_calloc(1, sizeof *t);
 	int64_t begin = kw_now_ns();
-	double ns = 0;
+	double ns[CLOCKS] = { 0 };
 	enum kw_status st;
 
 	if (!t)
@@ -367,8 +390,8 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 	if (st == KW_OK && !s->w->failed)
 		st = kw_baselines_load(s, err);
 	if (st == KW_OK && !s->w->failed)
-		st = warm_up(t, &ns, err);
-	t->batch = ns <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;
+		st = warm_up(t, ns, err);
+	t->batch = ns[JUDGES] <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;
 	for (int i = 0; st == KW_OK && !s->w->failed && !enough(t, kw_now_ns() - begin); i++) {
 		if (kw_interrupted())
 			st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");

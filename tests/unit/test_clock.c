@@ -31,6 +31,17 @@ int main(void)
 	kw_times_from_samples(same, 6, &t);
 	ok(t.ci_low_ns == 2 && t.ci_high_ns == 2, "no spread, no interval");
 
+	{
+		double late[4] = { 1000, 1010, 3000, 1000 }, by[4] = { 990, 1000, 1005, 1000 }, less[4] = { 500, 510, 505, 500 };
+		double missing[4] = { 990, 0, 1005, 1000 };
+
+		ok(kw_clocks_agree(late, by, 4, 1000), "a host that was late once");
+		ok(!kw_clocks_agree(late, less, 4, 1000), "a device's clock that says half");
+		ok(!kw_clocks_agree(less, late, 4, 1000), "or twice as much");
+		ok(kw_clocks_agree(late, less, 4, 20), "half of a microsecond, in 20 calls, is the host's");
+		ok(!kw_clocks_agree(late, missing, 4, 20) && !kw_clocks_agree(late, by, 0, 20), "none there is not believed");
+	}
+
 	/* The interval holds the true median (10) in about 95 of 100 experiments. */
 	for (int experiment = 0; experiment < 200; experiment++) {
 		for (int i = 0; i < 41; i++) {
