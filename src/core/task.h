@@ -124,6 +124,8 @@ struct kw_task {
 	const char *expr;                        /* reference expression, or NULL */
 	int expr_line, expr_column;              /* where its text starts in the file */
 	const char *reference_c;                 /* C reference source path, or NULL */
+	const char *reference_source;            /* its text once it is read (reference.h); NULL before, and for expressions */
+	size_t reference_len;
 	struct kw_case *cases;                   /* perf cases first, in file order */
 	size_t case_count, perf_count;
 	double tol_rel, tol_abs;                 /* rtol, atol of the file; negative: derived (design 6.8) */

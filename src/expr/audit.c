@@ -478,6 +478,13 @@ enum kw_status kw_expr_audit(const struct kw_expr *e, struct kw_arena *a, const 
 	t.labels = kw_arena_calloc(a, MAX_LABELS + 1, sizeof(*t.labels));
 	if (!t.labels)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the audit");
+	if (kw_expr_is_external(e)) {
+		audit_label(&t, "unknown_cost: the reference is C: its flops are not known, and bytes are those of all inputs and outputs");
+		audit_label(&t, "unknown_operation: what a reference in C ignores or repeats cannot be read from it");
+		*labels = t.labels;
+		*count = t.count;
+		return t.nomem ? kw_fail(err, KW_ERR_NOMEM, "", "no memory for the audit") : KW_OK;
+	}
 	check_graph(&t);
 	small = largest(&t, SMALL_ELEMENTS);
 	if (!small && invent(&t, a, &own))

@@ -351,7 +351,7 @@ void kw_eval_free(struct kw_eval *ev)
 
 void kw_eval_disturb(struct kw_eval *ev, uint64_t seed)
 {
-	if (!ev->f32 || ev->noise == seed)
+	if (!ev->f32 || ev->noise == seed || ev->external.values)
 		return;
 	ev->noise = seed;
 	drop_material(ev);
@@ -422,7 +422,22 @@ enum kw_status kw_eval_new(const struct kw_bound *b, const struct kw_view *input
 enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, struct kw_error *err)
 {
 	drop_material(ev);
+	if (ev->external.forget)
+		ev->external.forget(ev->external.arg);
 	return set_inputs(ev, inputs, err);
+}
+
+/* The judge compares whole numbers exactly, and a plain kernel rounds when it stores. */
+static void store_narrow(const struct kw_eval *ev, int output, double *out, int64_t volume)
+{
+	enum kw_dtype d = ev->e->task->outputs[output].dtype;
+	unsigned char narrow[512 * 8];
+
+	for (int64_t i = 0; i < volume && ev->f32 && d != KW_F64; i += 512) {
+		size_t m = (size_t)(volume - i < 512 ? volume - i : 512);
+		kw_dtype_from_f64(d, out + i, narrow, m);
+		kw_dtype_to_f64(d, narrow, out + i, m);
+	}
 }
 
 enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start, const int64_t *count, double *out,
@@ -430,7 +445,6 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
 {
 	const struct kw_node *n = ev->e->outputs[output];
 	const struct kw_shape *s = &ev->b->shape[n->id];
-	enum kw_dtype d = ev->e->task->outputs[output].dtype;
 	struct box x;
 	struct ctx *c;
 	enum kw_status st;
@@ -443,6 +457,12 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
 			return kw_fail(err, KW_ERR_BUG, "", "a box beyond output %d", output);
 	}
 	volume = box_volume(&x, s->rank);
+	if (ev->external.values) {
+		st = eval_external(ev, output, &x, out, err);
+		if (st == KW_OK)
+			store_narrow(ev, output, out, volume);
+		return st;
+	}
 	if (!atomic_load(&ev->prepared)) {
 		st = kw_eval_prepare(ev, volume * 256 >= kw_shape_count(s), err);
 		if (st != KW_OK)
@@ -456,14 +476,7 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
 	if (st != KW_OK && err)
 		*err = c->err;
 	ctx_put(c);
-	/* The judge compares whole numbers exactly, and a plain kernel rounds when it stores. */
-	if (st == KW_OK && ev->f32 && d != KW_F64) {
-		unsigned char narrow[512 * 8];
-		for (int64_t i = 0; i < volume; i += 512) {
-			size_t m = (size_t)(volume - i < 512 ? volume - i : 512);
-			kw_dtype_from_f64(d, out + i, narrow, m);
-			kw_dtype_to_f64(d, narrow, out + i, m);
-		}
-	}
+	if (st == KW_OK)
+		store_narrow(ev, output, out, volume);
 	return st;
 }

@@ -73,7 +73,9 @@ struct kw_eval {
 	pthread_mutex_t lock;
 	atomic_int prepared;              /* 0 no, 1 for few boxes, 2 for the whole */
 	struct ctx *pool;
+	struct kw_external external;      /* values NULL: there is none */
 };
+enum kw_status eval_external(struct kw_eval *ev, int output, const struct box *x, double *out, struct kw_error *err);
 
 struct ctx *ctx_get(struct kw_eval *ev);
 void ctx_put(struct ctx *c);

@@ -66,7 +66,7 @@ static enum kw_status begin(struct builder *b, const struct kw_task *t, struct k
 	x->text = t->expr;
 	x->file_line = t->expr_line > 0 ? t->expr_line : 1;
 	x->file_column = t->expr_column > 0 ? t->expr_column : 1;
-	if (!t->expr)
+	if (!t->expr && !t->reference_c)
 		return kw_fail(err, KW_ERR_INPUT, x->file, "the task has no reference expression");
 	return KW_OK;
 }
@@ -221,12 +221,14 @@ enum kw_status kw_expr_parse(const struct kw_task *t, struct kw_arena *a, struct
 	*out = NULL;
 	if (s != KW_OK)
 		return s;
-	if (!declare_all(&b, t) || !run_block(&b, t->expr, true, &last))
+	if (!declare_all(&b, t) || (t->expr && !run_block(&b, t->expr, true, &last)))
 		return b.status;
 	b.x->e.outputs = kw_arena_calloc(a, t->output_count + 1, sizeof(struct kw_node *));
 	if (!b.x->e.outputs)
 		return bnomem(&b), b.status;
-	for (size_t i = 0; i < t->output_count; i++) {
+	if (!t->expr && !external_outputs(&b, t))
+		return b.status;
+	for (size_t i = 0; t->expr && i < t->output_count; i++) {
 		struct kw_node *n;
 		b.line = b.column = 1;
 		if (!find_output(&b, t, i, &v) || !to_node(&b, &v, &n) || !check_output(&b, &t->outputs[i], n))

@@ -70,7 +70,7 @@ struct kw_expr {
 	size_t output_count;
 };
 
-/* Parses task->expr against the declarations. Errors carry file:line:column and a caret line. Checks
+/* Parses task->expr (or makes a graph of one unknown operation for a reference in C) against the declarations. Errors carry file:line:column and a caret line. Checks
  * outputs' shapes and dtypes against the declared ones. */
 enum kw_status kw_expr_parse(const struct kw_task *task, struct kw_arena *a, struct kw_expr **out,
 			     struct kw_error *err);
@@ -163,6 +163,19 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
 /* How to cut the whole output into boxes that are cheap to evaluate (all boxes equal but the last ones);
  * about target_elements each. */
 void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements, int64_t count[KW_MAX_RANK]);
+
+/* A reference in C: its graph is one operation of which only the shapes are known, so that flops are 0, no reduction is known, and
+ * the bytes are those of all inputs and outputs. Its evaluators ask for their values, whole outputs at once: values() gives
+ * all of an output for these inputs, where it may keep them until forget(); thread-safe, both of them. */
+bool kw_expr_is_external(const struct kw_expr *e);
+struct kw_external {
+	enum kw_status (*values)(void *arg, enum kw_eval_mode mode, int output, const struct kw_view *inputs, const double **out,
+				 struct kw_error *err);
+	void (*forget)(void *arg); /* the inputs have changed */
+	void *arg;
+};
+enum kw_status kw_eval_new_external(const struct kw_bound *b, const struct kw_view *inputs, enum kw_eval_mode mode,
+				    const struct kw_external *from, struct kw_eval **out, struct kw_error *err);
 
 /* Emits naive C (a plan-form candidate for backend `c`): plain loops, one loop nest per node of the graph with
  * elementwise chains fused, the way one writes it first. openmp: `omp parallel for` on outer loops. The plan

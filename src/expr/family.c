@@ -95,6 +95,8 @@ enum kw_family kw_expr_family(const struct kw_expr *e)
 	struct census c = { 0 };
 	int kinds, reduces;
 
+	if (kw_expr_is_external(e))
+		return KW_FAMILY_MIXED;
 	for (size_t i = 0; i < e->node_count; i++)
 		count_node(&c, e->nodes[i]);
 	reduces = c.row + c.column;

@@ -199,6 +199,9 @@ typedef bool (*text_of_fn)(const struct kw_node *n, struct kw_arena *a, const ch
 enum kw_status rewrite(const struct kw_expr *e, text_of_fn text_of, struct kw_arena *a, struct kw_expr **out,
 		       struct kw_error *err);
 
+/* external.c */
+bool external_outputs(struct builder *b, const struct kw_task *t);
+
 /* docs.c: the text of docs/expressions.md. */
 void expr_docs(struct kw_buf *out);
 

@@ -20,6 +20,22 @@ static const struct form {
 	{ .device = "opencl", .name = "naive OpenCL", .backend = "opencl", .candidate = "naive", .may_fail = true },
 };
 
+/* A reference in C is what its author wrote first. */
+static enum kw_status own_reference(struct work *w, struct baseline *b, const struct form *f)
+{
+	const struct kw_candidate *c = kw_c_reference_as_baseline(w);
+
+	if (!c || f->openmp || strcmp(f->backend, "c") != 0 ||
+	    w->t->input_count + w->t->output_count + c->plan.workspace_count > KW_MAX_TENSORS)
+		return KW_NO;
+	b->name = "C reference -O3";
+	b->candidate = *c;
+	b->naive_flags = true;
+	b->may_fail = true; /* it is not ours, and reads inputs as the case lays them out */
+	b->usable = true;
+	return KW_OK;
+}
+
 static enum kw_status one(struct work *w, struct baseline *b, const struct form *f, struct kw_error *err)
 {
 	struct baseline_set *set = w->baselines;
@@ -27,6 +43,8 @@ static enum kw_status one(struct work *w, struct baseline *b, const struct form 
 	struct kw_buf text;
 	enum kw_status st;
 
+	if (w->c_reference)
+		return own_reference(w, b, f);
 	kw_buf_init(&text, 4u << 20);
 	b->name = f->name;
 	b->naive_flags = c && !f->openmp;

@@ -20,6 +20,7 @@
 
 struct kw_judge {
 	struct kw_device *dev;
+	struct kw_device *host;           /* runs references in C where dev is no CPU; NULL before the first */
 	struct kw_intenv_var fact_vars[8];
 	struct kw_intenv facts;
 	int threads;                      /* of the judge's own work */
@@ -59,6 +60,7 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
+	struct c_reference *c_reference;  /* NULL: the reference is an expression */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
 
@@ -107,6 +109,7 @@ struct stage {
 	bool loaded;
 	struct baseline_run base[KW_BASELINES];
 	struct reference_run reference;
+	struct c_values *c_values;
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
 	struct other_formula formula[KW_EXPR_FORMS];
@@ -125,6 +128,17 @@ struct stage {
 	struct kw_case_result *result;
 	int64_t fixed_ns;                 /* cost of an empty batch */
 };
+
+/* reference_c.c: a reference in C. It is built like a candidate, cached by what it is made of; its values come from a process of
+ * its own and are forgotten with the inputs they belong to. */
+struct c_reference;                       /* of a work: source, builds, device */
+struct c_values;                          /* of a stage: process, buffers, values */
+enum kw_status kw_c_reference_new(struct work *w, struct kw_error *err);
+void kw_c_reference_free(struct work *w);
+enum kw_status kw_c_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
+void kw_c_values_close(struct stage *s);
+/* Its text as a kernel of the task's own dtypes, and what it is called; NULL where there is none. */
+const struct kw_candidate *kw_c_reference_as_baseline(const struct work *w);
 
 /* gpu_reference.c, for builds.c. */
 struct reference_job {

@@ -38,6 +38,7 @@ void kw_judge_free(struct kw_judge *j)
 	if (!j)
 		return;
 	kw_gpu_close(j->gpu);
+	kw_device_close(j->host);
 	kw_device_close(j->dev);
 	kw_free(j);
 }
@@ -560,8 +561,10 @@ static void conclude(struct work *w)
 
 static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct kw_error *err)
 {
-	enum kw_status st = w->o.with_baselines ? kw_baselines_new(w, err) : KW_OK;
+	enum kw_status st = kw_c_reference_new(w, err);
 
+	if (st == KW_OK && w->o.with_baselines)
+		st = kw_baselines_new(w, err);
 	if (st == KW_OK)
 		st = kw_references_new(w, err);
 	if (st == KW_OK)
@@ -620,6 +623,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	kw_builds_release(&w);
 	kw_baselines_free(&w);
 	kw_references_free(&w);
+	kw_c_reference_free(&w);
 	v->total_ns = kw_now_ns() - begin;
 	v->judge_ns = v->total_ns - v->build_ns - v->generate_ns - v->compare_ns - v->run_ns;
 	return st;

@@ -314,6 +314,8 @@ static enum kw_status speed_of_light(struct stage *s, struct kw_error *err)
 	if (st != KW_OK && st != KW_NO)
 		return st;
 	r->bytes = bytes;
+	if (s->w->c_reference) /* what a reference in C needs to read and compute is not known */
+		return KW_OK;
 	r->flops = s->cost.flops;
 	r->ceiling_bytes_per_s = m.per_s;
 	r->ceiling_flops_per_s = f.per_s;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "core/reference.h"
 #include "ops/internal.h"
 
 enum { EXPR_MAX_BYTES = 64 << 20 };
@@ -15,9 +16,10 @@ static enum kw_status finish(struct kw_op_task *t, struct kw_error *err)
 	kw_arena_init(&t->arena, EXPR_MAX_BYTES);
 	if (t->task.expr && t->task.output_count == 0)
 		status = kw_expr_complete_task(&t->task, err);
-	if (status == KW_OK && !t->task.expr)
-		status = kw_fail(err, KW_ERR_INPUT, t->task.file,
-				 "the reference is no expression; C references are not judged yet");
+	if (status == KW_OK && t->task.reference_c)
+		status = kw_reference_load(&t->task, err);
+	if (status == KW_OK && t->task.reference_c) /* for what is wrong with it */
+		status = kw_reference_read(&t->task, &t->arena, &(struct kw_reference){ 0 }, err);
 	if (status == KW_OK)
 		status = kw_expr_parse(&t->task, &t->arena, &t->expr, err);
 	if (status != KW_OK)

@@ -134,9 +134,6 @@ static void test_forms(void)
 	ok(t.expr_line == 5 && t.expr_column == 7, "its place is the first empty line: %d:%d", t.expr_line,
 	   t.expr_column);
 	kw_task_release(&t);
-	is_int(parse_with(&t, 9, "  c: ref/softmax.c\n  # expr: |\n  expr: |"), KW_OK, "a C reference: %s", line);
-	is_str(t.reference_c, "ref/softmax.c", "is a path");
-	kw_task_release(&t);
 	is_int(kw_task_parse_yaml(&t, "a/b.yaml", beside, strlen(beside), &err), KW_OK,
 	       "a task with a C reference alone");
 	is_str(t.reference_c, "a/r.c", "which is beside the task's file");
@@ -215,6 +212,7 @@ static void test_errors(void)
 		{ 8, "reference: { c: f.c }\nunused:", "t.yaml:9:1", "unknown key 'unused'" },
 		{ 9, "  epxr: |", "t.yaml:9:3", "unknown key 'epxr'; did you mean 'expr'?" },
 		{ 10, "", "t.yaml:", "'expr' is empty" },
+		{ 9, "  c: r.c\n  expr: |", "t.yaml:9:6", "an 'expr' or a 'c', not both" },
 		{ 11, NULL, "t.yaml:1:1", "at least one case under 'perf'" },
 		{ 11, "perf: { rows: 4096, cols: 4096 }", "t.yaml:11:7", "'perf' must be a list of cases" },
 		{ 11, "perf: [ { rows: 4096 } ]", "t.yaml:11:9", "the case does not say 'cols'" },
