@@ -157,9 +157,10 @@ static void detail(struct reader *r, const char *text)
 			  &h->block[1], &h->block[2]) == 6) {
 		h->has_thread = true;
 	} else if ((at = strstr(text, " access at ")) && strncmp(text, "and ", 4) == 0) {
-		const char *end = strstr(at, " [");
+		const char *end;
 
 		at += strlen(" access at ");
+		end = strstr(at, " [");
 		read_place(at, end ? (size_t)(end - at) : strlen(at), &h->other);
 		h->hazards += end ? grouped(end + 2) : 0;
 	} else if ((at = strstr(text, " Thread (")) && strstr(at, " at ")) { /* of a hazard */
