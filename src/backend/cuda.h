@@ -45,7 +45,18 @@ struct kw_cuda_output {
 	char layers[96]; /* of its box */
 };
 void kw_cuda_output_release(struct kw_cuda_output *o);
+/* A compiler that is a library with NVRTC's interface, under names of its own. */
+struct kw_rtc {
+	const char *name;		 /* "NVRTC" */
+	const char *prefix;		 /* "nvrtc": of its functions */
+	const char *code_size, *code;	 /* the functions that hand over the object, without the prefix */
+	const char *file;		 /* what the source is called in messages */
+	bool brings_headers;		 /* the standard ones, of cuda_headers.c */
+};
+extern const struct kw_rtc kw_rtc_nvrtc, kw_rtc_hiprtc;
 struct kw_cuda_input {
+	const struct kw_rtc *rtc;   /* NULL: NVRTC */
+	const char *dir;	    /* a folder that the library may write to; NULL: none */
 	const struct kw_cuda_toolkit *kit;
 	const char *source;
 	size_t source_len;
@@ -60,8 +71,8 @@ enum kw_status kw_nvcc_compile(const struct kw_cuda_input *in, struct kw_cuda_ou
 			       struct kw_error *err);
 /* Asks a library (or, where it is only a name, the loader) for its version; fills nvrtc, version
  * and archs. KW_NO: it cannot be loaded. */
-enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out,
-			      struct kw_error *err);
+enum kw_status kw_nvrtc_probe(const struct kw_rtc *rtc, const char *library,
+			      struct kw_cuda_toolkit *out, struct kw_error *err);
 
 /* --- cuda_log.c --- */
 struct kw_cuda_usage {

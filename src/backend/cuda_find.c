@@ -114,7 +114,7 @@ static bool look_in(struct kw_cuda_toolkit *kit, const char *dir, bool library)
 	*kit = (struct kw_cuda_toolkit){ .arch_count = 0 };
 	kw_error_reset(&ignored);
 	find_nvcc(kit, dir);
-	if (library && find_library(dir, path) && kw_nvrtc_probe(path, kit, &ignored) == KW_OK) {
+	if (library && find_library(dir, path) && kw_nvrtc_probe(&kw_rtc_nvrtc, path, kit, &ignored) == KW_OK) {
 		memcpy(kit->library_dir, path, sizeof(path));
 		parent_of(kit->library_dir);
 	}
@@ -131,7 +131,7 @@ static bool look_in_loader(struct kw_cuda_toolkit *kit)
 
 		*kit = (struct kw_cuda_toolkit){ .arch_count = 0 };
 		kw_error_reset(&ignored);
-		if (kw_nvrtc_probe(libraries[i], kit, &ignored) != KW_OK ||
+		if (kw_nvrtc_probe(&kw_rtc_nvrtc, libraries[i], kit, &ignored) != KW_OK ||
 		    !real_path(kit->nvrtc, path))
 			continue;
 		memcpy(kit->library_dir, path, sizeof(path));

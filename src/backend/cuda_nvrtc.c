@@ -1,4 +1,4 @@
-/* NVRTC in a child. Above the line: the parent, which asks. Below: the child, which loads the
+/* NVRTC in a child, and hiprtc, which has its interface. Above the line: the parent, which asks. Below: the child, which loads the
  * library.
  *
  * The question is one JSON object on standard input, the answer one line of JSON, the log and the
@@ -29,13 +29,26 @@ enum {
 	MAX_HEADERS = 64
 };
 
+const struct kw_rtc kw_rtc_nvrtc = { .name = "NVRTC",
+				     .prefix = "nvrtc",
+				     .code_size = "GetCUBINSize",
+				     .code = "GetCUBIN",
+				     .file = KW_CUDA_FILE,
+				     .brings_headers = true };
+const struct kw_rtc kw_rtc_hiprtc = { .name = "hiprtc",
+				      .prefix = "hiprtc",
+				      .code_size = "GetCodeSize",
+				      .code = "GetCode",
+				      .file = "candidate.hip" };
+
 /* ---- the parent ---- */
 
-static enum kw_status ask(const json_t *question, int timeout_ms, struct kw_proc_result *r,
-			  struct kw_error *err)
+/* dir: for what the library writes on its way; NULL: it writes nothing. */
+static enum kw_status ask(const json_t *question, const char *dir, int timeout_ms,
+			  struct kw_proc_result *r, struct kw_error *err)
 {
 	static const char *const argv[] = { "/proc/self/exe", WORD, NULL };
-	const char *env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
+	const char *env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL, NULL };
 	struct kw_arena a;
 	struct kw_buf text;
 	struct kw_proc_opts o = { .env = env,
@@ -50,6 +63,8 @@ static enum kw_status ask(const json_t *question, int timeout_ms, struct kw_proc
 	 * may do. */
 	if (getenv("LD_LIBRARY_PATH"))
 		env[n++] = kw_arena_printf(&a, "LD_LIBRARY_PATH=%s", getenv("LD_LIBRARY_PATH"));
+	if (dir)
+		env[n++] = kw_arena_printf(&a, "TMPDIR=%s", dir);
 	if (getenv("ASAN_OPTIONS"))
 		env[n] = "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1";
 	if (question && kw_json_canonical(question, &text, err) == KW_OK && !text.full) {
@@ -79,14 +94,16 @@ static json_t *first_line(const struct kw_buf *b, size_t *rest)
 	return j;
 }
 
-enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out,
-			      struct kw_error *err)
+enum kw_status kw_nvrtc_probe(const struct kw_rtc *rtc, const char *library,
+			      struct kw_cuda_toolkit *out, struct kw_error *err)
 {
-	json_t *question = json_pack("{s:s}", "library", library), *j = NULL;
+	json_t *question = json_pack("{s:s,s:s,s:s,s:s}", "library", library, "prefix", rtc->prefix,
+				     "code_size", rtc->code_size, "code", rtc->code),
+	       *j = NULL;
 	const json_t *list, *one;
 	struct kw_proc_result r = { 0 };
 	size_t rest = 0, i;
-	enum kw_status s = ask(question, PROBE_TIMEOUT_MS, &r, err);
+	enum kw_status s = ask(question, NULL, PROBE_TIMEOUT_MS, &r, err);
 
 	json_decref(question);
 	if (s != KW_OK)
@@ -98,7 +115,7 @@ enum kw_status kw_nvrtc_probe(const char *library, struct kw_cuda_toolkit *out,
 			    kw_json_get_str(j, "error", "it cannot be loaded"));
 	} else {
 		snprintf(out->nvrtc, sizeof(out->nvrtc), "%s", kw_json_get_str(j, "path", library));
-		snprintf(out->version, sizeof(out->version), "NVRTC %d.%d",
+		snprintf(out->version, sizeof(out->version), "%s %d.%d", rtc->name,
 			 (int)kw_json_get_i64(j, "major", 0), (int)kw_json_get_i64(j, "minor", 0));
 		json_array_foreach(list, i, one) if (out->arch_count < KW_CUDA_ARCHS)
 			out->archs[out->arch_count++] = (int)json_integer_value(one);
@@ -112,11 +129,12 @@ static json_t *make_question(const struct kw_cuda_input *in)
 {
 	json_t *options = json_array(), *headers = json_object(), *read = json_array();
 	const struct kw_cuda_toolkit *kit = in->kit;
+	const struct kw_rtc *rtc = in->rtc ? in->rtc : &kw_rtc_nvrtc;
 	bool bad = !options || !headers || !read;
 
 	for (size_t i = 0; !bad && in->options[i]; i++)
 		bad = json_array_append_new(options, json_string(in->options[i])) != 0;
-	for (size_t i = 0; !bad && i < kw_cuda_header_count(); i++) {
+	for (size_t i = 0; !bad && rtc->brings_headers && i < kw_cuda_header_count(); i++) {
 		const char *name, *text;
 
 		kw_cuda_header(i, &name, &text);
@@ -128,7 +146,9 @@ static json_t *make_question(const struct kw_cuda_input *in)
 		bad = kit->include[i][0] &&
 		      json_array_append_new(read, json_string(kit->include[i])) != 0;
 	if (!bad)
-		return json_pack("{s:s,s:o,s:o,s:o,s:s%}", "library", kit->nvrtc, "options",
+		return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s*,s:o,s:o,s:o,s:s%}", "library",
+				 kit->nvrtc, "prefix", rtc->prefix, "code_size", rtc->code_size,
+				 "code", rtc->code, "file", rtc->file, "dir", in->dir, "options",
 				 options, "headers", headers, "read", read, "source", in->source,
 				 in->source_len);
 	json_decref(options);
@@ -185,15 +205,15 @@ enum kw_status kw_nvrtc_compile(const struct kw_cuda_input *in, struct kw_cuda_o
 	enum kw_status s;
 
 	*out = (struct kw_cuda_output){ .good = false };
-	s = ask(question, in->timeout_ms, &r, err);
+	s = ask(question, in->dir, in->timeout_ms, &r, err);
 	json_decref(question);
 	if (s != KW_OK)
 		return s;
 	out->timed_out = r.timed_out;
 	out->signal = r.signal;
 	if (!r.timed_out && !r.signal && !read_answer(&r.out, out)) {
-		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "NVRTC cannot compile: %s%.300s",
-			    out->what, r.err.len ? r.err.ptr : "");
+		s = kw_fail(err, KW_ERR_ENV, in->kit->nvrtc, "%s cannot compile: %s%.300s",
+			    in->rtc ? in->rtc->name : "NVRTC", out->what, r.err.len ? r.err.ptr : "");
 		kw_cuda_output_release(out);
 	}
 	kw_proc_result_release(&r);
@@ -247,32 +267,41 @@ static _Noreturn void answer_error(const char *text)
 }
 
 /* POSIX says that a data pointer can hold a function's; C has no cast for it. */
-static bool find(void *library, const char *name, void *out)
+static bool find(void *library, const char *prefix, const char *name, void *out)
 {
-	void *at = dlsym(library, name);
+	char full[80];
+	void *at;
+
+	snprintf(full, sizeof(full), "%.30s%.40s", prefix, name);
+	at = dlsym(library, full);
 
 	memcpy(out, &at, sizeof(at));
 	return at != NULL;
 }
 
-static void *load(const char *path, struct nvrtc *n)
+static void *load(const json_t *question, struct nvrtc *n)
 {
-	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	const char *prefix = kw_json_get_str(question, "prefix", "nvrtc"),
+		   *code_size = kw_json_get_str(question, "code_size", ""),
+		   *code = kw_json_get_str(question, "code", "");
+	void *library =
+		dlopen(kw_json_get_str(question, "library", ""), RTLD_NOW | RTLD_GLOBAL);
 
 	*n = (struct nvrtc){ .version = NULL };
 	if (!library)
 		answer_error(dlerror());
-	if (!find(library, "nvrtcVersion", &n->version) ||
-	    !find(library, "nvrtcGetErrorString", &n->error_text) ||
-	    !find(library, "nvrtcCreateProgram", &n->create) ||
-	    !find(library, "nvrtcCompileProgram", &n->compile) ||
-	    !find(library, "nvrtcGetProgramLogSize", &n->log_size) ||
-	    !find(library, "nvrtcGetProgramLog", &n->log) ||
-	    !find(library, "nvrtcGetCUBINSize", &n->cubin_size) ||
-	    !find(library, "nvrtcGetCUBIN", &n->cubin))
-		answer_error("it is no NVRTC of CUDA 11.1 or later");
-	find(library, "nvrtcGetNumSupportedArchs", &n->arch_count);
-	find(library, "nvrtcGetSupportedArchs", &n->archs);
+	if (!find(library, prefix, "Version", &n->version) ||
+	    !find(library, prefix, "GetErrorString", &n->error_text) ||
+	    !find(library, prefix, "CreateProgram", &n->create) ||
+	    !find(library, prefix, "CompileProgram", &n->compile) ||
+	    !find(library, prefix, "GetProgramLogSize", &n->log_size) ||
+	    !find(library, prefix, "GetProgramLog", &n->log) ||
+	    !find(library, prefix, code_size, &n->cubin_size) ||
+	    !find(library, prefix, code, &n->cubin))
+		answer_error(strcmp(prefix, "nvrtc") == 0 ? "it is no NVRTC of CUDA 11.1 or later"
+							  : "it has not all functions of hiprtc");
+	find(library, prefix, "GetNumSupportedArchs", &n->arch_count);
+	find(library, prefix, "GetSupportedArchs", &n->archs);
 	return library;
 }
 
@@ -324,11 +353,13 @@ static size_t strings(const json_t *list, const char **out, size_t max)
 /* Only now is the candidate's text looked at. */
 static void lock_down(const json_t *question, char *layers, size_t layers_bytes)
 {
-	const char *read[8];
+	const char *read[8], *dir = kw_json_get_str(question, "dir", NULL);
 	struct kw_sandbox *box;
 
 	strings(json_object_get(question, "read"), read, 8);
-	if (kw_sandbox_library_new(read, &box, NULL) != KW_OK || kw_sandbox_enter(box) != 0)
+	if ((dir ? kw_sandbox_compiler_new(dir, read, &box, NULL)
+		 : kw_sandbox_library_new(read, &box, NULL)) != KW_OK ||
+	    kw_sandbox_enter(box) != 0)
 		answer_error("the compiler's box cannot be entered");
 	snprintf(layers, layers_bytes, "%s", kw_sandbox_layers(box));
 }
@@ -353,7 +384,8 @@ static _Noreturn void compile(const json_t *question, const struct nvrtc *n)
 	}
 	source = json_string_value(json_object_get(question, "source"));
 	result =
-		n->create(&program, source ? source : "", KW_CUDA_FILE, header_count, texts, names);
+		n->create(&program, source ? source : "",
+			  kw_json_get_str(question, "file", KW_CUDA_FILE), header_count, texts, names);
 	if (result == 0)
 		result = n->compile(program, (int)option_count, options);
 	if (!program || n->log_size(program, &log_bytes) != 0)
@@ -394,7 +426,7 @@ static _Noreturn void nvrtc_main(void)
 	if (text.full ||
 	    kw_json_parse("question", text.ptr ? text.ptr : "", text.len, &question, NULL) != KW_OK)
 		answer_error("the question cannot be read");
-	library = load(kw_json_get_str(question, "library", ""), &n);
+	library = load(question, &n);
 	if (!json_object_get(question, "source"))
 		answer_probe(library, &n);
 	load_builtins(library, &n);

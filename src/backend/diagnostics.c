@@ -40,6 +40,7 @@ static const struct {
 	{ "unable to execute command", KW_S_BUILD_RESOURCES },
 	{ "failed due to signal", KW_S_BUILD_RESOURCES },
 	{ "exceeds maximum", KW_S_BUILD_RESOURCES },
+	{ "exceeds limit", KW_S_BUILD_RESOURCES },
 	{ "is too large", KW_S_BUILD_RESOURCES },
 	{ "nesting depth", KW_S_BUILD_RESOURCES },
 	{ "nested too deeply", KW_S_BUILD_RESOURCES },

@@ -9,6 +9,8 @@
 enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out, struct kw_error *err);
 /* A judge on the device that runs a backend's code; unknown names get the nearest. */
 enum kw_status kw_op_judge_for(const char *backend, struct kw_judge **out, struct kw_error *err);
+/* KW_ERR_ENV for a backend whose kernels can only be built here. */
+enum kw_status kw_op_has_device(const struct kw_backend *b, struct kw_error *err);
 enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, struct kw_error *err);
 /* Adds a verdict to the user's experience. */
 enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e, const struct kw_candidate *c,

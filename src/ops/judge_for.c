@@ -21,10 +21,20 @@ enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, st
 		       n ? names[0] : "none", n > 1 ? " and others (kwright doctor)" : "");
 }
 
+enum kw_status kw_op_has_device(const struct kw_backend *b, struct kw_error *err)
+{
+	if (kw_device_find(b->device))
+		return KW_OK;
+	return kw_fail(err, KW_ERR_ENV, "", "this version has no device '%s': kernels of the backend '%s' are built and checked, not run "
+					    "(kwright eval --device mi300x)", b->device, b->name);
+}
+
 enum kw_status kw_op_judge_for(const char *backend, struct kw_judge **out, struct kw_error *err)
 {
 	const struct kw_backend *b;
 	enum kw_status status = kw_op_backend(backend, &b, err);
 
+	if (status == KW_OK)
+		status = kw_op_has_device(b, err);
 	return status == KW_OK ? kw_judge_new(b->device, out, err) : status;
 }

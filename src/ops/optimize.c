@@ -205,8 +205,10 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 		if (!kw_op_has_model(&o->agent))
 			so.agent.model = NULL;
 		so.strategy = o->strategy ? o->strategy : so.agent.model ? "refine" : "tune";
-		status = kw_op_check_sanitizer(backend->name, o->sanitize, err);
+		status = kw_op_has_device(backend, err);
 	}
+	if (status == KW_OK)
+		status = kw_op_check_sanitizer(backend->name, o->sanitize, err);
 	if (status == KW_OK)
 		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
 	if (status == KW_OK)
