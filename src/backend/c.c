@@ -20,7 +20,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { DEFAULT_TIMEOUT_MS = 30000, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
+enum { DEFAULT_TIMEOUT_MS = 30000, COMPILER_TRIES = 3, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
 #define HEADER_PATH "src/backend/builtin/kw.h"
 #define JSON_FLAG "-fdiagnostics-format=json" /* of gcc */
 
@@ -182,7 +182,7 @@ static enum kw_status run_compiler(struct build *b, const char *const *argv, str
 {
 	const char *read[2] = { compiler_home(b), NULL };
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
-	struct kw_proc_opts o = { .env = env, .cwd = b->dir, .max_out_bytes = MAX_OUTPUT };
+	struct kw_proc_opts o = { .env = env, .cwd = b->dir, .max_out_bytes = MAX_OUTPUT, .tries = COMPILER_TRIES };
 	struct kw_sandbox *box = NULL;
 	enum kw_status s = KW_OK;
 
@@ -209,6 +209,9 @@ static void explain_end(struct build *b, const struct kw_proc_result *r, int tim
 		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
 			 (double)timeout_ms * 1e-3);
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+	} else if (kw_proc_was_killed(r)) { /* a program that gcc ran: a source can make one take too much */
+		snprintf(message, sizeof(message), "a part of the compiler was killed, %d times: it took more than there is", COMPILER_TRIES);
+		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
 	} else if (r->signal) {
 		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)", r->signal,
 			 r->signal == SIGKILL || r->signal == SIGXCPU ? "it took more than it may" : "it crashed");
@@ -274,6 +277,13 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 	if (r.exit_code != 0 && disk_is_full(b, &r)) {
 		kw_proc_result_release(&r);
 		return kw_fail(err, KW_ERR_IO, b->dir, "the disk is full; the compiler cannot write there (TMPDIR names another place)");
+	}
+	/* gcc itself only runs programs and holds no memory: somebody does this. */
+	if (r.signal && !b->tool.clang && kw_proc_was_killed(&r)) {
+		s = kw_fail(err, KW_ERR_ENV, b->tool.path, "the compiler was ended from outside by signal %d (%s), %d times", r.signal,
+			    strsignal(r.signal), COMPILER_TRIES);
+		kw_proc_result_release(&r);
+		return s;
 	}
 	kw_diagnostics_parse(&b->diags, r.out.ptr, r.out.len, b->c->source);
 	kw_diagnostics_parse(&b->diags, r.err.ptr, r.err.len, b->c->source);

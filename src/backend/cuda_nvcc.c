@@ -55,6 +55,7 @@ static enum kw_status run(const struct kw_cuda_input *in, const char *dir, struc
 	const char *read[] = { in->kit->home, NULL }, *argv[MAX_ARGS];
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
 	struct kw_proc_opts o = {
+		.tries = 3,
 		.env = env, .cwd = dir, .timeout_ms = in->timeout_ms, .max_out_bytes = MAX_TEXT
 	};
 	struct kw_sandbox *box = NULL;

@@ -53,7 +53,8 @@ static enum kw_status ask(const json_t *question, const char *dir, int timeout_m
 	struct kw_buf text;
 	struct kw_proc_opts o = { .env = env,
 				  .timeout_ms = timeout_ms,
-				  .max_out_bytes = MAX_ANSWER };
+				  .max_out_bytes = MAX_ANSWER,
+				  .tries = 3 };
 	enum kw_status s = KW_ERR_NOMEM;
 	size_t n = 2;
 

@@ -285,8 +285,22 @@ static void reap(struct child *c, struct kw_proc_result *r)
 	drain(&c->err[0], &r->err, &r->truncated);
 }
 
-enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *opts,
-			   struct kw_proc_result *result, struct kw_error *err)
+bool kw_proc_was_killed(const struct kw_proc_result *r)
+{
+	static const int others[] = { SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !r->timed_out; i++) {
+		char said[80]; /* gcc's words */
+
+		snprintf(said, sizeof(said), "%s signal terminated program", strsignal(others[i]));
+		if (r->signal == others[i] || (r->exit_code > 0 && r->err.ptr && strstr(r->err.ptr, said)))
+			return true;
+	}
+	return false;
+}
+
+static enum kw_status run_once(const char *const *argv, const struct kw_proc_opts *opts,
+			       struct kw_proc_result *result, struct kw_error *err)
 {
 	struct child c = {
 		.pid = -1, .in = -1, .out = { -1, -1 }, .err = { -1, -1 }, .fault = { -1, -1 },
@@ -318,6 +332,18 @@ enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *o
 		close_fd(&c.fault[i]);
 	}
 	close_fd(&c.pidfd);
+	return s;
+}
+
+enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *opts,
+			   struct kw_proc_result *result, struct kw_error *err)
+{
+	enum kw_status s = run_once(argv, opts, result, err);
+
+	for (int i = 1; i < opts->tries && s == KW_OK && kw_proc_was_killed(result); i++) {
+		kw_proc_result_release(result);
+		s = run_once(argv, opts, result, err);
+	}
 	return s;
 }
 

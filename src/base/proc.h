@@ -24,6 +24,7 @@ struct kw_proc_opts {
 	size_t in_bytes;
 	int timeout_ms;              /* 0: none */
 	size_t max_out_bytes;        /* per stream; more is dropped and .truncated set */
+	int tries;                   /* how often it is run, at most, when it is killed (below); 0: once */
 	/* Runs in the child right before exec (sandbox); non-zero return ends it with 126. Only
 	 * async-signal-safe calls: no allocation, no stdio. */
 	int (*before_exec)(void *arg);
@@ -36,6 +37,8 @@ struct kw_proc_result {
 	struct kw_buf out, err;
 	int64_t wall_ns;
 };
+/* Whether somebody else, or the system for want of memory, ended it, or a compiler's program that it ran: by what it says itself. */
+bool kw_proc_was_killed(const struct kw_proc_result *r);
 enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *opts,
 			   struct kw_proc_result *result, struct kw_error *err);
 void kw_proc_result_release(struct kw_proc_result *r);

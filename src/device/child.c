@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { GRACE_NS = 200000000 };
 
 void kw_child_init(struct kw_child *c)
 {
@@ -70,14 +73,47 @@ int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before)
 bool kw_child_has_ended(struct kw_child *c)
 {
 	siginfo_t info = { 0 };
+	struct rusage used = { 0 };
 
 	if (c->dead)
 		return true;
-	if (waitid(P_PID, (id_t)c->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+	/* The system call itself also tells what was used. */
+	if (syscall(SYS_waitid, P_PID, c->process.pid, &info, WEXITED | WNOHANG | WNOWAIT, &used) == 0 && info.si_pid != 0) {
 		c->dead = true;
 		c->end = info;
+		c->peak_bytes = (int64_t)used.ru_maxrss * 1024;
 	}
 	return c->dead;
+}
+
+bool kw_child_ends(struct kw_child *c)
+{
+	int64_t until = kw_now_ns() + GRACE_NS;
+
+	while (!kw_child_has_ended(c) && kw_now_ns() < until)
+		kw_sleep_ns(1000000);
+	return c->dead;
+}
+
+int kw_child_ended_by(struct kw_child *c)
+{
+	/* What a fault or abort() raises, refused system calls, file and time limits. */
+	static const int own[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGXFSZ, SIGXCPU };
+
+	if (!kw_child_has_ended(c) || (c->end.si_code != CLD_KILLED && c->end.si_code != CLD_DUMPED))
+		return 0;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (c->end.si_status == own[i])
+			return 0;
+	return c->end.si_status < 32 ? c->end.si_status : 0; /* those of the thread library may be sent */
+}
+
+bool kw_child_is_held(const struct kw_child *c)
+{
+	siginfo_t info = { 0 };
+
+	return !c->dead && !c->stopped && waitid(P_PID, (id_t)c->process.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid != 0 && info.si_code == CLD_STOPPED;
 }
 
 void kw_child_stop(struct kw_child *c)
@@ -97,8 +133,7 @@ void kw_child_stop(struct kw_child *c)
 			waitid(P_PID, (id_t)c->process.pid, &info, WSTOPPED | WNOHANG);
 			break;
 		}
-		c->dead = true;
-		c->end = info;
+		kw_child_has_ended(c);
 		return;
 	}
 	c->stopped = true;
@@ -116,6 +151,7 @@ void kw_child_kill(struct kw_child *c)
 
 	if (c->process.pid <= 0)
 		return;
+	kw_child_has_ended(c); /* of whatever it died before */
 	signal_child(c, SIGKILL);
 	while (waitid(P_PID, (id_t)c->process.pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;

@@ -24,6 +24,7 @@ struct kw_child {
 	clockid_t cpu_clock;
 	bool has_clock;
 	siginfo_t end;                 /* when dead */
+	int64_t peak_bytes;            /* when dead: most memory it held, shared memory too */
 };
 enum kw_got { KW_GOT_REPLY, KW_GOT_TIMEOUT, KW_GOT_END, KW_GOT_FORGED, KW_GOT_INTERRUPTED };
 
@@ -38,6 +39,13 @@ int64_t kw_child_cpu_ns(const struct kw_child *c);
 int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before);
 /* Notes an end, leaving the process unreaped: its number stays ours until close. */
 bool kw_child_has_ended(struct kw_child *c);
+/* The same of one whose channel is closed: that comes a moment before the end. */
+bool kw_child_ends(struct kw_child *c);
+/* What other processes, or the system for want of memory, end or stop this one with; 0: it did not end so. For who dies
+ * without an own doing of a signal that is not caught: faults and abort() are none of these. Only the kernel's word counts. */
+int kw_child_ended_by(struct kw_child *c);
+/* Whether it is stopped, though nobody here stopped it. */
+bool kw_child_is_held(const struct kw_child *c);
 /* Returns when every thread has stopped, or the process has ended. */
 void kw_child_stop(struct kw_child *c);
 void kw_child_go(struct kw_child *c);

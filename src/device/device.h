@@ -44,7 +44,10 @@ struct kw_player_opts {
 };
 /* How a call ended. */
 enum kw_play_end { KW_PLAY_DONE, KW_PLAY_SIGNAL, KW_PLAY_EXIT, KW_PLAY_TIMEOUT, KW_PLAY_NO_ENTRY, KW_PLAY_LOAD_FAILED,
-		   KW_PLAY_FORGED, KW_PLAY_NO_MEMORY, KW_PLAY_FAULT };
+		   KW_PLAY_FORGED, KW_PLAY_NO_MEMORY, KW_PLAY_FAULT,
+		   /* A signal that the code in it cannot have sent: somebody else, or the system for want of memory. It says
+		    * nothing about the code. signal: which; SIGSTOP: it was stopped and did not go on. */
+		   KW_PLAY_KILLED };
 struct kw_play_result {
 	enum kw_play_end end;
 	int64_t wall_ns;                  /* judge's clock: from before the player may run to its answer */
@@ -52,6 +55,7 @@ struct kw_play_result {
 	int64_t background_ns;            /* CPU time the player used while it should have been idle */
 	int64_t *slot_ns;                 /* advisory, from the player; NULL or one per entry of order */
 	int signal, exit_code;
+	int64_t own_bytes;                /* KILLED: most memory it held beside its buffers, from the kernel; 0: not known */
 	enum kw_subclass fault;           /* FAULT: what the device says it is; detail in words */
 	/* For faults: which buffer is nearest and where. */
 	int buffer;                       /* index into buffers, -1: none near */

@@ -206,6 +206,11 @@ static void describe(struct gpu_player *p, enum kw_got g, const struct gpu_reply
 	if (g == KW_GOT_TIMEOUT) {
 		r->end = KW_PLAY_TIMEOUT;
 		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
+	} else if (g == KW_GOT_END && kw_child_ends(&p->process.child) && kw_child_ended_by(&p->process.child)) {
+		/* No host code of a candidate runs in it. */
+		r->end = KW_PLAY_KILLED;
+		r->signal = kw_child_ended_by(&p->process.child);
+		snprintf(r->detail, sizeof(r->detail), "ended from outside by signal %d", r->signal);
 	} else if (g == KW_GOT_END) {
 		r->end = KW_PLAY_FAULT;
 		r->fault = KW_S_CRASH;

@@ -63,7 +63,7 @@ enum kw_status kw_cl_ask(const json_t *question, const char *dir, int timeout_ms
 	const char *env[ENV_MAX] = { NULL };
 	struct kw_arena a;
 	struct kw_buf text;
-	struct kw_proc_opts o = { .env = env, .cwd = dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_ANSWER,
+	struct kw_proc_opts o = { .env = env, .cwd = dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_ANSWER, .tries = 3,
 				  .before_exec = before, .before_exec_arg = before_arg };
 	enum kw_status s;
 

@@ -77,13 +77,12 @@ static int add_memory(scmp_filter_ctx c)
 	return bad;
 }
 
-/* raise() and abort() reach the player's handlers, which report them. Signals that a first process of a namespace
- * would ignore (SIGKILL, SIGSTOP) are refused instead. Handlers are never changed: who does that wants to hide a
+/* abort() and raise() of a fault reach the player's handlers, which report them. All others are refused: those that a first process
+ * of a namespace would ignore (SIGKILL, SIGSTOP), and those that others end a process with (player.c). Handlers are never changed: who does that wants to hide a
  * fault or to run when the judge sends SIGCONT; only abort() and the thread library (32 to 34) change their own. */
 static int add_signals(scmp_filter_ctx c)
 {
-	static const int send[] = { SIGABRT, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE,
-				    SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, 32, 33, 34 };
+	static const int send[] = { SIGABRT, SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGXCPU, 32, 33, 34 };
 	static const int handle[] = { SIGABRT, 32, 33, 34 };
 	scmp_datum_t self = (scmp_datum_t)getpid();
 	int bad = 0;

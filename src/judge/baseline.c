@@ -141,7 +141,7 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 {
 	enum kw_status st = kw_baselines_start(s, err);
 
-	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++) {
+	for (int i = 0; i < KW_BASELINES && st == KW_OK && !s->w->failed; i++) {
 		struct baseline_run *b = &s->base[i];
 		struct kw_play_result r = { .buffer = -1 };
 
@@ -150,9 +150,11 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 		if (!b->player)
 			continue;
 		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);
-		if (st == KW_OK && r.end != KW_PLAY_DONE && s->w->baselines->item[i].may_fail)
+		if (st != KW_OK || kw_trial_killed(s, &r))
+			;
+		else if (r.end != KW_PLAY_DONE && s->w->baselines->item[i].may_fail)
 			kw_baseline_drop(s, i, r.detail);
-		else if (st == KW_OK && r.end != KW_PLAY_DONE)
+		else if (r.end != KW_PLAY_DONE)
 			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s cannot be loaded: %s",
 				     s->w->baselines->item[i].name, s->w->t->name, r.detail);
 		kw_trial_release(&r);

@@ -206,6 +206,7 @@ static enum kw_status ignores_input(struct stage *s, int slot, enum kw_fill fill
 	kw_stage_poison(s, other);
 	kw_stage_spoil(s, other);
 	st = s->w->j->dev->ops->run(s->player, &other, 1, kw_stage_timeout_ms(s), &p, err);
+	kw_trial_killed(s, &p);
 	same_answer = st == KW_OK && p.end == KW_PLAY_DONE && kw_stage_output_hash(s, other) == here;
 	kw_trial_release(&p);
 	if (!same_answer)
@@ -246,6 +247,7 @@ static enum kw_status run_again(struct stage *s, int slot, enum kw_fill fill, in
 			p = (struct kw_play_result){ .buffer = -1 };
 			st = ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &p, err);
 		}
+		kw_trial_killed(s, &p);
 		r->ran[i] = st == KW_OK && p.end == KW_PLAY_DONE;
 		kw_trial_release(&p);
 		if (st != KW_OK || !r->ran[i])
@@ -280,6 +282,7 @@ static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int o
 		kw_stage_poison(s, slot);
 		kw_stage_spoil(s, slot);
 		st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &p, err);
+		kw_trial_killed(s, &p);
 		ran = st == KW_OK && p.end == KW_PLAY_DONE;
 		kw_trial_release(&p);
 		if (!ran)

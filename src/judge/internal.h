@@ -122,6 +122,9 @@ struct stage {
 	struct memo memo[KW_MAX_TENSORS];
 	double footprint_bytes;
 	struct kw_cost cost;
+	int killed;                       /* signal that ended a player from outside; 0: none did. Then w->failed is set, to
+					   * end this attempt, and no verdict */
+	int64_t killed_bytes;             /* kw_play_result.own_bytes */
 	bool sampled;                     /* expected values at sampled elements only */
 	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */
 	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
@@ -226,6 +229,8 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 void kw_trial_late(struct stage *s, const struct kw_play_result *r);
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill);
 void kw_trial_release(struct kw_play_result *r);
+/* Whether the player was ended from outside: then this attempt is over. */
+bool kw_trial_killed(struct stage *s, const struct kw_play_result *r);
 
 /* forensics.c: a mismatch gets its name. */
 enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int output, const struct kw_compare_stats *st,

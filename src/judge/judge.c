@@ -6,12 +6,15 @@
 #include "judge/gpu.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #define UNSEEN_CASES 4
 #define SMALL_ELEMENTS 4000000   /* check cases up to here get every special fill */
 #define TELLING_ELEMENTS 64
+#define ATTEMPTS 3               /* at a case whose players are ended from outside */
+#define MUCH_MEMORY (256 << 20)  /* of a player's own: enough for a system to end it first */
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
@@ -457,6 +460,61 @@ static enum kw_status check_case(struct stage *s, struct kw_error *err)
 	return st;
 }
 
+/* None of the players is used again. */
+static void drop_players(struct stage *s)
+{
+	const struct kw_device_ops *ops = s->w->j->dev->ops;
+
+	if (s->player)
+		ops->player_stop(s->player);
+	s->player = NULL;
+	for (int i = 0; i < KW_BASELINES; i++) {
+		if (s->base[i].player)
+			ops->player_stop(s->base[i].player);
+		s->base[i].player = NULL;
+	}
+}
+
+/* Ended by the system each time while it held much memory of its own: that is why. Else it is the machine's or somebody's doing,
+ * and says nothing about the candidate. */
+static enum kw_status killed_each_time(struct stage *s, int number, struct kw_error *err)
+{
+	char text[200], size[32];
+
+	if (number != SIGKILL || s->killed_bytes < MUCH_MEMORY)
+		return kw_fail(err, KW_ERR_ENV, "", "the candidate's process was %s from outside by signal %d (%s), %d times; look for "
+			       "who does that, or for a system that runs out of memory",
+			       number == SIGSTOP ? "stopped" : "ended", number, strsignal(number), ATTEMPTS);
+	snprintf(text, sizeof text, "the system ended it for want of memory, %d times: it held %s beside its buffers", ATTEMPTS,
+		 kw_human_bytes((double)s->killed_bytes, size, sizeof size));
+	kw_fail_verdict(s->w, s->c->label, KW_S_OUT_OF_MEMORY, text, "it was ended by signal 9 (from outside)");
+	return KW_OK;
+}
+
+/* A case whose players are ended from outside begins anew. */
+static enum kw_status judge_case(struct stage *s, struct kw_error *err)
+{
+	const struct kw_case_result before = *s->result;
+	enum kw_status st = KW_OK;
+	int number = 0;
+
+	for (int i = 0; i < ATTEMPTS && st == KW_OK; i++) {
+		char text[200];
+
+		st = s->c->perf ? kw_timing_case(s, err) : check_case(s, err);
+		if (!s->killed)
+			return st;
+		number = s->killed;
+		s->killed = 0;
+		s->w->failed = false;
+		*s->result = before;
+		drop_players(s);
+		snprintf(text, sizeof text, "%s was begun anew: a process was ended from outside by signal %d", s->c->label, number);
+		kw_note(s->w, text);
+	}
+	return st == KW_OK ? killed_each_time(s, number, err) : st;
+}
+
 static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 {
 	struct work *w = s->w;
@@ -468,7 +526,7 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 		w->o.progress(w->o.progress_arg, s->c->label);
 	st = kw_stage_open(s, true, err);
 	if (st == KW_OK)
-		st = s->c->perf ? kw_timing_case(s, err) : check_case(s, err);
+		st = judge_case(s, err);
 	if (st == KW_OK) {
 		s->result->verdict = w->failed ? w->v->cls : KW_V_OK;
 		s->result->subclass = w->failed ? w->v->subclass : KW_S_NONE;

@@ -126,7 +126,9 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 		kw_trial_late(s, &r);
 	} else {
 		t->base[base].spent_ns += r.wall_ns;
-		if (r.end != KW_PLAY_DONE && s->w->baselines->item[base].may_fail)
+		if (kw_trial_killed(s, &r))
+			;
+		else if (r.end != KW_PLAY_DONE && s->w->baselines->item[base].may_fail)
 			kw_baseline_drop(s, base, r.detail);
 		else if (r.end != KW_PLAY_DONE)
 			st = kw_fail(err, KW_ERR_BUG, "", "the baseline '%s' of %s failed on %s (end %d, signal %d)",

@@ -111,6 +111,7 @@ static int written_input(struct stage *s, int slot)
 		  ops->load(player, s->code, &s->plan, LOAD_TIMEOUT_MS, &r, NULL) == KW_OK && r.end == KW_PLAY_DONE &&
 		  ops->run(player, &slot, 1, kw_stage_timeout_ms(s), &r, NULL) == KW_OK && r.end == KW_PLAY_DONE;
 	kw_trial_release(&r);
+	kw_trial_killed(s, &r);
 	for (int i = 0; i < s->inputs && through && found < 0; i++)
 		found = input_hash(s, slot, i) != before[i] ? i : -1;
 	if (player)
@@ -130,13 +131,26 @@ static enum kw_subclass device_fault(struct stage *s, const struct kw_play_resul
 	return r->fault;
 }
 
+bool kw_trial_killed(struct stage *s, const struct kw_play_result *r)
+{
+	if (r->end != KW_PLAY_KILLED || s->w->failed)
+		return r->end == KW_PLAY_KILLED;
+	s->killed = r->signal;
+	s->killed_bytes = r->own_bytes;
+	s->w->failed = true;
+	return true;
+}
+
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill)
 {
 	char text[400] = "", evidence[700];
 	enum kw_subclass sub = KW_S_CRASH;
 
+	if (kw_trial_killed(s, r))
+		return;
 	switch (r->end) {
 	case KW_PLAY_DONE:
+	case KW_PLAY_KILLED:
 		return;
 	case KW_PLAY_SIGNAL:
 		sub = fault_of_signal(s, r, text, sizeof text);

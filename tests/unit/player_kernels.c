@@ -56,6 +56,7 @@ K(stops_itself) { raise(SIGSTOP); DO; }
 K(exits) { exit(0); }
 K(exits_at_once) { _exit(7); }
 K(loops) { for (;;) __asm__ volatile(""); }
+K(slow) { usleep(250000); DO; }
 K(forks) { if (fork() == 0) _exit(0); DO; }
 K(vforks) { if (vfork() == 0) _exit(0); DO; }
 K(spawns) { execl("/bin/true", "true", (char *)0); DO; }

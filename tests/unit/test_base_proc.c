@@ -40,6 +40,40 @@ static void test_results(void)
 	is_str(r.out.ptr, "", "has the empty text");
 }
 
+/* Killed by somebody else, or for want of memory: it may be run again. */
+static void test_tries(void)
+{
+	static const char *const script = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; ";
+	struct kw_proc_opts o = { .cwd = temp_dir(), .tries = 3 };
+	char text[200], counter[PATH_MAX];
+
+	snprintf(counter, sizeof(counter), "%s/n", temp_dir());
+	snprintf(text, sizeof(text), "%s[ $n -ge 2 ] || kill -9 $$; echo $n", script);
+	is_int(sh(text, o), KW_OK, "killed twice");
+	ok(r.exit_code == 0 && strcmp(r.out.ptr, "2\n") == 0, "the third time counts");
+	unlink(counter);
+	snprintf(text, sizeof(text), "%skill -TERM $$", script);
+	is_int(sh(text, o), KW_OK, "killed each time");
+	is_int(r.signal, SIGTERM, "is a result");
+	ok(kw_proc_was_killed(&r), "that says so");
+	is_int(sh("cat n", o), KW_OK, "how often");
+	is_str(r.out.ptr, "3\n", "three times");
+	unlink(counter);
+	snprintf(text, sizeof(text), "%secho 'gcc: fatal error: Killed signal terminated program cc1' >&2; exit 1", script);
+	sh(text, o);
+	ok(kw_proc_was_killed(&r), "a part of gcc was");
+	unlink(counter);
+	snprintf(text, sizeof(text), "%skill -SEGV $$", script);
+	sh(text, o);
+	ok(r.signal == SIGSEGV && !kw_proc_was_killed(&r), "a fault of its own is not such an end");
+	sh("cat n", o);
+	is_str(r.out.ptr, "1\n", "and is not tried again");
+	unlink(counter);
+	o.timeout_ms = 200;
+	sh("sleep 10", o);
+	ok(r.timed_out && !kw_proc_was_killed(&r), "nor is a time-out");
+}
+
 static void test_surroundings(void)
 {
 	static const char *const env[] = { "ONLY=this", NULL };
@@ -174,6 +208,7 @@ static int scenario(void *unused)
 int main(void)
 {
 	test_results();
+	test_tries();
 	test_surroundings();
 	test_missing();
 	test_bounds();

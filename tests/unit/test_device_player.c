@@ -2,11 +2,14 @@
  * compiled here, run in a player of its own. */
 #include "device/cpu.h"
 #include "device/device.h"
+#include "device/play.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -325,6 +328,81 @@ static void test_ends(void)
 	has_str(r.detail, "missing", "is named");
 }
 
+struct killer {
+	pid_t pid;
+	int signal;
+	atomic_bool enough;
+};
+
+/* Again and again: on a busy machine the call may begin late, and nobody stops what is stopped. */
+static void *kill_soon(void *arg)
+{
+	struct killer *k = arg;
+
+	while (!atomic_load(&k->enough)) {
+		kw_sleep_ns(50000000);
+		kill(k->pid, k->signal);
+	}
+	return NULL;
+}
+
+/* Somebody else ends or stops a player during a call that lasts a quarter of a second. */
+static enum kw_play_end play_killed(bool trusted, int number, int timeout_ms, bool *own_pids)
+{
+	struct kw_player *p = start(trusted);
+	struct killer k = { .signal = number };
+	int slot = 1;
+	pthread_t thread;
+
+	r.end = KW_PLAY_FORGED;
+	*own_pids = p && !strstr(kw_player_layers(p), "no-pid") && !trusted;
+	memset(kw_session_ptr(session, slot, 1), 0, N * 4);
+	if (p && load(p, &code, "slow", N) == KW_PLAY_DONE) {
+		k.pid = kw_play_pid(p);
+		pthread_create(&thread, NULL, kill_soon, &k);
+		device->ops->run(p, &slot, 1, timeout_ms, &r, &err);
+		atomic_store(&k.enough, true);
+		pthread_join(thread, NULL);
+	}
+	device->ops->player_stop(p);
+	return r.end;
+}
+
+/* What others do to a player is not the candidate's doing. Its own signals are in test_ends and test_refused. */
+static void test_killed(void)
+{
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGALRM };
+	struct kw_player *p;
+	bool own_pids;
+	int slot = 0;
+
+	is_int(play_killed(false, SIGKILL, TIMEOUT_MS, &own_pids), KW_PLAY_KILLED, "kill -9 from outside");
+	is_int(r.signal, SIGKILL, "with its number");
+	has_str(r.detail, "outside", "in words: %s", r.detail);
+	is_int(play_killed(false, SIGSTOP, 1000, &own_pids), KW_PLAY_KILLED, "stopped from outside and left so");
+	is_int(r.signal, SIGSTOP, "with its number");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		play_killed(false, numbers[i], TIMEOUT_MS, &own_pids);
+		if (own_pids) /* the first process of a namespace does not notice */
+			ok(r.end == KW_PLAY_DONE && is_twice(1), "signal %d does not reach it", numbers[i]);
+		else
+			ok(r.end == KW_PLAY_KILLED && r.signal == numbers[i], "signal %d ends it from outside", numbers[i]);
+	}
+	is_int(play_killed(true, SIGTERM, TIMEOUT_MS, &own_pids), KW_PLAY_KILLED, "a baseline's process");
+	is_int(r.signal, SIGTERM, "with its number");
+	p = start(false);
+	if (ok(p && load(p, &code, "twice", N) == KW_PLAY_DONE, "one that waits for its call")) {
+		kill(kw_play_pid(p), SIGKILL);
+		is_int(device->ops->run(p, &slot, 1, TIMEOUT_MS, &r, &err), KW_OK, "killed meanwhile");
+		is_int(r.end, KW_PLAY_KILLED, "is found at the call");
+	}
+	device->ops->player_stop(p);
+	is_int(play("aborts", 0, TIMEOUT_MS), KW_PLAY_SIGNAL, "abort() is its own doing");
+	is_int(play("raises", 0, TIMEOUT_MS), KW_PLAY_SIGNAL, "so is raise(SIGTERM)");
+	is_int(r.signal, SIGTERM, "with its number");
+	ok(!r.blocked_syscall, "and no offence");
+}
+
 static void test_refused(void)
 {
 	static const struct {
@@ -506,6 +584,7 @@ static void test_cases(void)
 	test_exact_bounds();
 	test_large();
 	test_ends();
+	test_killed();
 	test_refused();
 	test_floods();
 	test_background();
