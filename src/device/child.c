@@ -197,6 +197,9 @@ enum kw_got kw_child_take(struct kw_child *c, void *reply, size_t len)
 	char bytes[1024];
 	ssize_t n = recv(c->control, bytes, sizeof(bytes), MSG_DONTWAIT);
 
+	/* It ended with a command unread, which is told once; what it had said before is still there. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(c->control, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (n < 0)
 		return errno == ECONNRESET ? KW_GOT_END : KW_GOT_TIMEOUT;
 	if (n == 0)

@@ -30,8 +30,12 @@ struct nvidia {
 	cuda_ptr found;                /* what kw_marks found: two numbers, as they are when it finds nothing */
 	size_t scratch_bytes, granule_bytes;
 	pthread_mutex_t lock;          /* of the idle processes */
+	pthread_cond_t changed;
 	struct gpu_process idle[GPU_IDLE_MAX];
 	int idle_count;
+	pthread_t warmer;
+	int warming;                   /* processes that will be idle soon */
+	bool warmed;                   /* the thread has been started */
 };
 struct nvidia *kw_nvidia_of(const struct kw_device *d);
 /* Every op begins so: a driver's context belongs to a thread, and the judge has several. */
@@ -88,6 +92,11 @@ void kw_nvidia_flush(struct kw_session *s, int slot, int part, int parts);
 uint64_t kw_nvidia_player_address(struct kw_session *s, int slot, int buffer);
 
 extern const struct kw_compute_ops kw_nvidia_compute;
+
+/* Starts processes for the first players, in a thread: a context takes 0.2 s, as the judge's own does meanwhile. One that fails
+ * is not there, and a player that is started says why. The other ends the thread and kills all that are idle. */
+void kw_nvidia_warm(struct nvidia *n);
+void kw_nvidia_cool(struct nvidia *n);
 
 enum kw_status kw_nvidia_player_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err);

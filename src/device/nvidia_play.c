@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { WARM = 2 /* the candidate's and a baseline's */ };
 enum { START_TIMEOUT_MS = 60000, PREPARE_TIMEOUT_MS = 30000, RESET_TIMEOUT_MS = 5000 };
 
 struct gpu_player {
@@ -83,13 +84,15 @@ static enum kw_status await_ready(struct gpu_player *p, struct kw_error *err)
 	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
 }
 
-/* An idle process, else a new one. */
+/* An idle process, one that soon will be, else a new one. */
 static enum kw_status take_process(struct gpu_player *p, struct kw_error *err)
 {
 	struct nvidia *n = p->session->device;
 	bool found = false;
 
 	pthread_mutex_lock(&n->lock);
+	while (n->idle_count == 0 && n->warming > 0)
+		pthread_cond_wait(&n->changed, &n->lock);
 	if (n->idle_count > 0) {
 		p->process = n->idle[--n->idle_count];
 		found = true;
@@ -121,6 +124,58 @@ static bool give_process(struct gpu_player *p)
 	}
 	pthread_mutex_unlock(&n->lock);
 	return kept;
+}
+
+static bool start_cold(struct gpu_player *p, const struct nvidia *n)
+{
+	struct gpu_start start = { .op = GPU_START, .ordinal = (uint32_t)n->ordinal };
+
+	return kw_child_start(&p->process.child, false, 1, NULL) == KW_OK &&
+	       kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, NULL) == KW_OK;
+}
+
+static void *warm(void *arg)
+{
+	struct nvidia *n = arg;
+	struct gpu_session none = { .device = n };
+	struct gpu_player p[WARM] = { 0 };
+	bool started[WARM];
+
+	for (int i = 0; i < WARM; i++) {
+		p[i].session = &none;
+		kw_child_init(&p[i].process.child);
+		started[i] = start_cold(&p[i], n);
+	}
+	for (int i = 0; i < WARM; i++) {
+		if (!started[i] || await_ready(&p[i], NULL) != KW_OK || !give_process(&p[i]))
+			kw_child_close(&p[i].process.child);
+		pthread_mutex_lock(&n->lock);
+		n->warming--;
+		pthread_cond_broadcast(&n->changed);
+		pthread_mutex_unlock(&n->lock);
+	}
+	return NULL;
+}
+
+void kw_nvidia_warm(struct nvidia *n)
+{
+	n->warming = WARM;
+	n->warmed = pthread_create(&n->warmer, NULL, warm, n) == 0;
+	if (!n->warmed)
+		n->warming = 0;
+}
+
+void kw_nvidia_cool(struct nvidia *n)
+{
+	if (n->warmed)
+		pthread_join(n->warmer, NULL);
+	n->warmed = false;
+	/* Each takes a while to give its memory back: all at once. */
+	for (int i = 0; i < n->idle_count; i++)
+		kw_child_doom(&n->idle[i].child);
+	for (int i = 0; i < n->idle_count; i++)
+		kw_child_close(&n->idle[i].child);
+	n->idle_count = 0;
 }
 
 enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct kw_player_opts *o, struct kw_player **out,
