@@ -1,3 +1,4 @@
+#include "backend/cuda.h"
 #include "backend/opencl.h"
 
 #include <stdio.h>
@@ -41,6 +42,19 @@ static bool missing_symbol(const char *line, char *out, size_t out_bytes)
 	return true;
 }
 
+/* NVIDIA's OpenCL goes through its assembler, which names no place: "ptxas fatal   : Unresolved extern function 'open'". */
+static bool of_the_assembler(struct kw_diagnostics *d, const char *line)
+{
+	bool error = strncmp(line, "ptxas fatal", 11) == 0 || strncmp(line, "ptxas error", 11) == 0;
+	const char *message = error ? strchr(line, ':') : NULL;
+
+	if (!message)
+		return false;
+	message += 1 + strspn(message + 1, " ");
+	kw_diagnostics_add(d, KW_ERROR, kw_cuda_message_class(message), d->name, 0, 0, message);
+	return true;
+}
+
 /* NVIDIA calls the source <kernel>, others input.cl or a number; there is only one. */
 static const char *own_file(const char *line, char *out, size_t out_bytes)
 {
@@ -72,6 +86,8 @@ void kw_cl_log_parse(struct kw_diagnostics *d, const char *log, size_t len, cons
 
 		line = kw_str_trim(line);
 		snprintf(text, sizeof(text), KW_STR_FMT, (int)(line.len < LINE - 1 ? line.len : LINE - 1), line.ptr);
+		if (of_the_assembler(d, text))
+			continue;
 		if (turned_around(text, turned, sizeof(turned)) || missing_symbol(text, turned, sizeof(turned)))
 			use = turned;
 		use = own_file(use, named, sizeof(named));
