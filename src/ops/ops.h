@@ -15,6 +15,7 @@
 #include "backend/backend.h"
 #include "core/launch.h"
 #include "core/task.h"
+#include "explain/explanation.h"
 #include "expr/expr.h"
 #include "report/report.h"
 #include "search/search.h"
@@ -122,6 +123,36 @@ struct kw_op_build {
 enum kw_status kw_op_build(const struct kw_op_build_opts *o, struct kw_op_build *out, struct kw_error *err);
 void kw_op_build_release(struct kw_op_build *b);
 json_t *kw_op_build_json(const struct kw_op_build *b); /* NULL: out of memory */
+
+/* --- explain (explain.c, explain_build.c, explain_candidate.c, explain_record.c) --- */
+struct kw_op_explain_opts {
+	const char *const *inputs;        /* files, "-", or a task and its candidate */
+	size_t count;
+	bool compare;                     /* two exports: before, after */
+	const char *device;               /* a hardware sheet; NULL: what the inputs tell */
+	const char *applied;              /* with compare: the rule whose directive was applied; its record is kept */
+	const char *backend;              /* of a candidate; NULL: by its ending */
+	int threads;
+	void (*progress)(void *arg, const char *label);
+	void *progress_arg;
+};
+struct kw_op_explain {
+	struct kw_arena arena;
+	struct kw_rule *rules;
+	size_t rule_count;
+	struct kw_rule_record *records;
+	struct kw_rule_set set;
+	struct kw_explanation all;
+	const char *recorded;             /* sentence about the record that was kept; NULL */
+};
+enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_explain_opts *o, struct kw_op_explain *out,
+			     struct kw_error *err);
+void kw_op_explain_release(struct kw_op_explain *r);
+/* What is known of each rule that was ever applied, by name. */
+enum kw_status kw_op_rule_records(struct kw_store *memory, struct kw_arena *a, struct kw_rule_record **out, size_t *count,
+				  struct kw_error *err);
+/* Keeps what came of a directive: the first input's prediction against both times. */
+enum kw_status kw_op_rule_applied(struct kw_op_explain *r, const char *rule, struct kw_error *err);
 
 /* --- tune, optimize, resume (tune.c, optimize.c) --- */
 struct kw_op_search_opts {

@@ -44,7 +44,7 @@ static void test_logs(void)
 	log_is("Error(s) while linking: \nCannot find symbol far in kernel library\n", true, KW_ERROR, KW_S_UNDEFINED, 2, 25,
 	       "'far'");
 	log_is("ptxas fatal: something odd", true, KW_ERROR, KW_S_TYPE, 0, 0, "something odd");
-	log_is("(): Warning: Function candidate is a kernel\nptxas fatal   : Unresolved extern function 'open'\n", true, KW_ERROR,
+	log_is("ptxas fatal   : Unresolved extern function 'open'\n", true, KW_ERROR,
 	       KW_S_UNDEFINED, 0, 0, "extern function 'open'");
 	log_is("ptxas error   : Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)\n", true, KW_ERROR,
 	       KW_S_BUILD_RESOURCES, 0, 0, "too much shared data");

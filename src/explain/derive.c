@@ -1,0 +1,162 @@
+/* What follows from the values of a launch: no guess, only arithmetic. Formulas of the CUDA C++ Programming Guide
+ * (occupancy, waves) and of the profiler's own sections. */
+#include "explain/explain.h"
+
+#include <math.h>
+
+static void set(struct kw_launch *k, int m, double v)
+{
+	if (!kw_launch_has(k, m) && isfinite(v))
+		k->value[m] = v;
+}
+
+static double least(const double *list, size_t n)
+{
+	double best = NAN;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(list[i]) && (isnan(best) || list[i] < best))
+			best = list[i];
+	return best;
+}
+
+static double most(const double *list, size_t n)
+{
+	double best = NAN;
+
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(list[i]) && (isnan(best) || list[i] > best))
+			best = list[i];
+	return best;
+}
+
+/* Blocks at once, waves, the last wave, multiprocessors. */
+static void grid(struct kw_launch *k)
+{
+	double *v = k->value;
+	double limits[] = { v[KW_M_LIMIT_SM], v[KW_M_LIMIT_REGISTERS], v[KW_M_LIMIT_SMEM], v[KW_M_LIMIT_WARPS],
+			    v[KW_M_LIMIT_BARRIERS] };
+	double per_sm = least(limits, 5), slots;
+
+	set(k, KW_M_BLOCKS_PER_SM, per_sm);
+	if (kw_launch_has(k, KW_M_THREADS) && kw_launch_has(k, KW_M_BLOCK) && v[KW_M_BLOCK] > 0)
+		set(k, KW_M_GRID, round(v[KW_M_THREADS] / v[KW_M_BLOCK]));
+	/* Waves come with two decimals, so this is exact only where they are not tiny. */
+	if (v[KW_M_WAVES] >= 0.05 && per_sm > 0 && kw_launch_has(k, KW_M_GRID))
+		set(k, KW_M_SMS, round(v[KW_M_GRID] / (v[KW_M_WAVES] * per_sm)));
+	slots = v[KW_M_SMS] * per_sm;
+	if (slots > 0)
+		set(k, KW_M_WAVES, v[KW_M_GRID] / slots);
+	if (kw_launch_has(k, KW_M_WAVES)) {
+		double exact = slots > 0 && kw_launch_has(k, KW_M_GRID) ? v[KW_M_GRID] / slots : v[KW_M_WAVES];
+
+		set(k, KW_M_FULL_WAVES, floor(exact + 1e-9));
+		if (slots > 0)
+			set(k, KW_M_LAST_BLOCKS, v[KW_M_GRID] - floor(exact + 1e-9) * slots);
+	}
+}
+
+static void occupancy(struct kw_launch *k)
+{
+	double *v = k->value;
+
+	if (kw_launch_has(k, KW_M_WARPS_THEORETICAL) && v[KW_M_OCCUPANCY_PCT] > 0)
+		set(k, KW_M_ACHIEVED_PCT, v[KW_M_WARPS_ACHIEVED] / v[KW_M_WARPS_THEORETICAL] * v[KW_M_OCCUPANCY_PCT]);
+	set(k, KW_M_ISSUE_BUSY_PCT, 100 * v[KW_M_ISSUED_WARP]);
+	set(k, KW_M_ISSUED_WARP, v[KW_M_IPC] / 4);
+	set(k, KW_M_NO_ELIGIBLE_PCT, 100 * (1 - v[KW_M_ISSUED_WARP]));
+}
+
+static void time_and_bytes(struct kw_launch *k)
+{
+	double *v = k->value;
+
+	if (v[KW_M_SM_CLOCK] > 0)
+		set(k, KW_M_DURATION_NS, v[KW_M_CYCLES] / v[KW_M_SM_CLOCK] * 1e9);
+	set(k, KW_M_DRAM_RATE, v[KW_M_DRAM_READ_RATE] + v[KW_M_DRAM_WRITE_RATE]);
+	set(k, KW_M_DRAM_BYTES, v[KW_M_DRAM_READ] + v[KW_M_DRAM_WRITE]);
+	set(k, KW_M_DRAM_BYTES, v[KW_M_DRAM_RATE] * v[KW_M_DURATION_NS] / 1e9);
+	if (v[KW_M_DURATION_NS] > 0)
+		set(k, KW_M_DRAM_RATE, v[KW_M_DRAM_BYTES] / v[KW_M_DURATION_NS] * 1e9);
+	if (v[KW_M_PEAK_RATE] > 0)
+		set(k, KW_M_DRAM_PCT, 100 * v[KW_M_DRAM_RATE] / v[KW_M_PEAK_RATE]);
+	if (v[KW_M_CYCLES] > 0)
+		set(k, KW_M_SM_ACTIVE_SHARE, fmin(100, 100 * v[KW_M_ACTIVE_CYCLES] / v[KW_M_CYCLES]));
+	set(k, KW_M_SM_ACTIVE_SHARE, v[KW_M_ACTIVE_PCT]);
+	if (v[KW_M_DURATION_NS] > 0)
+		set(k, KW_M_FLOP_RATE, v[KW_M_FLOPS] / v[KW_M_DURATION_NS] * 1e9);
+	if (v[KW_M_PEAK_FLOPS] > 0)
+		set(k, KW_M_FLOP_PCT, 100 * v[KW_M_FLOP_RATE] / v[KW_M_PEAK_FLOPS]);
+}
+
+/* Share of a part in a whole; a whole of zero is no share. */
+static double pct(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : NAN;
+}
+
+static void access(struct kw_launch *k)
+{
+	double *v = k->value;
+
+	set(k, KW_M_LD_SECTORS_PER_REQUEST, pct(v[KW_M_LD_SECTORS], v[KW_M_LD_REQUESTS]) / 100);
+	set(k, KW_M_ST_SECTORS_PER_REQUEST, pct(v[KW_M_ST_SECTORS], v[KW_M_ST_REQUESTS]) / 100);
+	/* 32 lanes of 4 bytes need 4 sectors; wider accesses need more, so few are never "too many". */
+	set(k, KW_M_SECTORS_USED_PCT, 100 * v[KW_M_LD_BYTES_PER_SECTOR] / 32);
+	set(k, KW_M_SECTORS_USED_PCT, v[KW_M_LD_EFFICIENCY_PCT]);
+	set(k, KW_M_SECTORS_USED_PCT, 100 * v[KW_M_SAID_BYTES_PER_SECTOR] / 32);
+	set(k, KW_M_SECTORS_USED_ST_PCT, 100 * v[KW_M_ST_BYTES_PER_SECTOR] / 32);
+	set(k, KW_M_SECTORS_USED_ST_PCT, v[KW_M_ST_EFFICIENCY_PCT]);
+	set(k, KW_M_EXCESS_SECTORS, v[KW_M_L2_SECTORS] - v[KW_M_L2_SECTORS_IDEAL]);
+	set(k, KW_M_SAID_EXCESS_PCT, pct(v[KW_M_EXCESS_SECTORS], v[KW_M_L2_SECTORS]));
+	set(k, KW_M_LD_CONFLICT_PCT, pct(v[KW_M_CONFLICT_LD], v[KW_M_WAVEFRONTS_LD]));
+	set(k, KW_M_ST_CONFLICT_PCT, pct(v[KW_M_CONFLICT_ST], v[KW_M_WAVEFRONTS_ST]));
+	/* Without wavefronts: an instruction of a warp needs one, a conflict one more. */
+	set(k, KW_M_LD_CONFLICT_PCT, pct(v[KW_M_CONFLICT_LD], v[KW_M_CONFLICT_LD] + v[KW_M_SMEM_LD_INST]));
+	set(k, KW_M_ST_CONFLICT_PCT, pct(v[KW_M_CONFLICT_ST], v[KW_M_CONFLICT_ST] + v[KW_M_SMEM_ST_INST]));
+}
+
+static void stalls(struct kw_launch *k)
+{
+	double latency = k->value[KW_M_WARP_LATENCY];
+
+	for (int m = KW_M_STALL_LONG_SCOREBOARD; m <= KW_M_STALL_NOT_SELECTED; m += 2)
+		set(k, m + 1, pct(k->value[m], latency));
+}
+
+static void counters(struct kw_launch *k)
+{
+	double *v = k->value;
+
+	if (v[KW_M_CPU_CYCLES] > 0)
+		set(k, KW_M_CPU_IPC, v[KW_M_CPU_INST] / v[KW_M_CPU_CYCLES]);
+	set(k, KW_M_CACHE_MISS_PCT, pct(v[KW_M_CACHE_MISSES], v[KW_M_CACHE_REFS]));
+	set(k, KW_M_CACHE_MISS_PCT, pct(v[KW_M_LLC_MISSES], v[KW_M_LLC_LOADS]));
+	set(k, KW_M_L1D_MISS_PCT, pct(v[KW_M_L1D_MISSES], v[KW_M_L1D_LOADS]));
+	set(k, KW_M_BRANCH_MISS_PCT, pct(v[KW_M_BRANCH_MISSES], v[KW_M_BRANCHES]));
+	set(k, KW_M_DTLB_MISS_PCT, pct(v[KW_M_DTLB_MISSES], v[KW_M_DTLB_LOADS]));
+	if (v[KW_M_DURATION_NS] > 0)
+		set(k, KW_M_CPUS_USED, v[KW_M_TASK_CLOCK] / v[KW_M_DURATION_NS]);
+	if (v[KW_M_PEAK_RATE] > 0 && v[KW_M_DURATION_NS] > 0 && !kw_launch_has(k, KW_M_SMS) && !(v[KW_M_GPU] > 0))
+		set(k, KW_M_MEMORY_CEILING_PCT, 100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
+}
+
+void kw_explain_derive(struct kw_launch *k)
+{
+	static const int pipes[] = { KW_M_FP64_PCT, KW_M_FMA_PCT, KW_M_ALU_PCT, KW_M_XU_PCT, KW_M_LSU_PCT, KW_M_TENSOR_PCT };
+	double busy[6], memory[3];
+
+	grid(k);
+	occupancy(k);
+	time_and_bytes(k);
+	access(k);
+	stalls(k);
+	counters(k);
+	for (size_t i = 0; i < 6; i++)
+		busy[i] = k->value[pipes[i]];
+	set(k, KW_M_PIPE_PCT, most(busy, 6));
+	memory[0] = k->value[KW_M_DRAM_PCT];
+	memory[1] = k->value[KW_M_L2_PCT];
+	memory[2] = k->value[KW_M_MEMORY_PCT];
+	set(k, KW_M_MEM_UNITS_PCT, most(memory, 3));
+}

@@ -1,0 +1,337 @@
+#include "explain/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_GAIN_PCT = 2 };
+
+/* ---- the roof ---- */
+
+static double larger(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : fmax(a, b);
+}
+
+/* Busy shares of the whole kernel's time. The profiler gives L1 and pipes for the time that multiprocessors were active. */
+static void roof(const struct kw_launch *k, struct kw_explained *e)
+{
+	const double *v = k->value;
+	double share = isnan(v[KW_M_SM_ACTIVE_SHARE]) ? 1 : v[KW_M_SM_ACTIVE_SHARE] / 100;
+	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share, other = v[KW_M_MEMORY_PCT];
+	double dram = larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
+
+	if (!isnan(other) && l1 > other)
+		l1 = other;
+	sm = larger(v[KW_M_COMPUTE_PCT], larger(sm, v[KW_M_FLOP_PCT]));
+	known = larger(dram, larger(v[KW_M_L2_PCT], l1));
+	if (other < known + 2)
+		other = NAN;
+	e->unit[0] = (struct kw_roof_unit){ "DRAM", dram, KW_RELIEVES_DRAM };
+	e->unit[1] = (struct kw_roof_unit){ "L2", v[KW_M_L2_PCT], KW_RELIEVES_L2 };
+	e->unit[2] = (struct kw_roof_unit){ "L1 and shared memory", l1, KW_RELIEVES_L1 };
+	e->unit[3] = (struct kw_roof_unit){ "compute", sm, KW_RELIEVES_SM };
+	e->unit[4] = (struct kw_roof_unit){ "memory units", other, KW_RELIEVES_DRAM | KW_RELIEVES_L2 | KW_RELIEVES_L1 };
+	e->roof_pct = NAN;
+	e->roof_name = "";
+	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
+		if (!isnan(e->unit[i].pct) && !(e->unit[i].pct <= e->roof_pct)) {
+			e->roof_pct = e->unit[i].pct;
+			e->roof_name = e->unit[i].name;
+		}
+}
+
+/* The share of the time that stays whatever a change that relieves these units does. */
+static double floor_of(const struct kw_explained *e, unsigned relieves, const char **name)
+{
+	double least = 0;
+
+	*name = "";
+	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
+		if (!(e->unit[i].relieved_by & relieves) && e->unit[i].pct > least) {
+			least = fmin(e->unit[i].pct, 100);
+			*name = e->unit[i].name;
+		}
+	return least / 100;
+}
+
+/* ---- findings ---- */
+
+static const struct kw_rule_record *record_of(const struct kw_rule_set *set, const char *rule)
+{
+	for (size_t i = 0; i < set->record_count; i++)
+		if (strcmp(set->records[i].rule, rule) == 0)
+			return &set->records[i];
+	return NULL;
+}
+
+static void drop(struct kw_explained *e, const struct kw_rule *r, struct kw_arena *a, const char *fmt, double x, const char *word)
+{
+	if (e->dropped_count == KW_MAX_FINDINGS)
+		return;
+	e->dropped[e->dropped_count] = (struct kw_dropped){ r, kw_arena_printf(a, "%s", "") };
+	if (word[0])
+		e->dropped[e->dropped_count].why = x >= 0 ? kw_arena_printf(a, "%s is busy for %.0f%% of the time anyway", word, 100 * x)
+							    : kw_arena_printf(a, "%s: %s", fmt, word);
+	else
+		e->dropped[e->dropped_count].why = fmt;
+	e->dropped_count++;
+}
+
+struct uses {
+	const struct kw_launch *k;
+	struct kw_buf *out;
+	int left;
+	bool seen[KW_M_COUNT];
+};
+
+/* "line 5, line 9: atomicAdd(&out[b], v);" for a fact that the rule looks at. */
+static void tell_places(void *arg, int metric)
+{
+	struct uses *u = arg;
+	int list[8], n = 0, all = 0;
+	const char *text = NULL;
+
+	if (u->seen[metric])
+		return;
+	u->seen[metric] = true;
+	for (const struct kw_place *p = u->k->places; p; p = p->next)
+		if (p->metric == metric) {
+			all++;
+			if (n == 8)
+				memmove(list, list + 1, 7 * sizeof(list[0])), n--;
+			list[n++] = p->line;
+			text = p->text;
+		}
+	if (n == 0 || u->left-- <= 0)
+		return;
+	kw_buf_printf(u->out, "%s%s", u->out->len ? "; " : "", n == 1 ? "line " : "lines ");
+	for (int i = n; i-- > 0;)
+		kw_buf_printf(u->out, "%d%s", list[i], i ? ", " : "");
+	if (all > n)
+		kw_buf_printf(u->out, " and %d more", all - n);
+	if (text && text[0])
+		kw_buf_printf(u->out, ": %s", text);
+}
+
+static const char *places(const struct kw_rule *r, const struct kw_launch *k, struct kw_arena *a)
+{
+	struct kw_buf out;
+	struct uses u = { .k = k, .out = &out, .left = 2 };
+	const char *text;
+
+	if (!k->places || !r->when)
+		return "";
+	kw_buf_init(&out, 1024);
+	kw_condition_metrics(r->when, tell_places, &u);
+	text = kw_arena_str(a, kw_buf_str(&out));
+	kw_buf_release(&out);
+	return text ? text : "";
+}
+
+/* False: out of memory. */
+static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const struct kw_facts *f, const struct kw_launch *k,
+		struct kw_arena *a, struct kw_explained *e)
+{
+	const struct kw_rule_record *record = record_of(set, r->name);
+	struct kw_explained_finding *out = &e->findings[e->count];
+	const char *limit;
+	double least = floor_of(e, r->relieves, &limit), gain = r->gain ? kw_condition_eval(r->gain, f) : NAN;
+
+	if (e->count == KW_MAX_FINDINGS)
+		return true;
+	if (!isnan(gain) && !r->final) {
+		gain = fmin(fmax(gain, 0), 1 - least);
+		if (100 * gain < LEAST_GAIN_PCT) {
+			drop(e, r, a, "under 2% of the time could come back", least > 0.5 ? least : -1, least > 0.5 ? limit : "");
+			return true;
+		}
+	}
+	*out = (struct kw_explained_finding){ .rule = r, .gain = r->final ? 0 : gain, .rank = gain,
+					      .factor_low = 1 - gain, .factor_high = 1 - gain * r->sure };
+	if (record && record->tried > 0 && !isnan(gain))
+		out->rank = gain * fmin(fmax(record->kept, 0.05), 1.5);
+	out->evidence = kw_rule_say(r, r->evidence, f, a);
+	out->directive = kw_rule_say(r, r->directive, f, a);
+	out->check = kw_rule_say(r, r->check, f, a);
+	out->where = places(r, k, a);
+	if (!out->evidence || !out->directive || !out->check)
+		return false;
+	e->count++;
+	return true;
+}
+
+static bool fits(const struct kw_rule *r, const struct kw_launch *k, bool compared)
+{
+	switch (r->about) {
+	case KW_ABOUT_GPU:
+		return !(k->value[KW_M_GPU] <= 0);
+	case KW_ABOUT_CPU:
+		return k->value[KW_M_GPU] <= 0;
+	case KW_ABOUT_COMPARE:
+		return compared;
+	case KW_ABOUT_MESSAGE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void remove_finding(struct kw_explained *e, size_t i)
+{
+	memmove(&e->findings[i], &e->findings[i + 1], (e->count - i - 1) * sizeof(e->findings[0]));
+	e->count--;
+}
+
+/* A rule that explains others away; a choice is kept as one. */
+static void resolve(struct kw_explained *e, struct kw_arena *a)
+{
+	const char *hidden[KW_MAX_FINDINGS * KW_RULE_MAX_LIST], *by[KW_MAX_FINDINGS * KW_RULE_MAX_LIST];
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->count; i++)
+		for (size_t k = 0; k < e->findings[i].rule->hides_count; k++) {
+			by[n] = e->findings[i].rule->name;
+			hidden[n++] = e->findings[i].rule->hides[k];
+		}
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < e->count; i++)
+			if (strcmp(e->findings[i].rule->name, hidden[k]) == 0) {
+				drop(e, e->findings[i].rule, a, "explained by", -1, by[k]);
+				remove_finding(e, i);
+				break;
+			}
+	for (size_t i = 0; i < e->count; i++)
+		for (size_t k = 0; k < e->count; k++)
+			if (e->findings[i].rule->choice &&
+			    strcmp(e->findings[i].rule->choice, e->findings[k].rule->name) == 0) {
+				e->findings[i].against = e->findings[k].rule->name;
+				e->findings[k].against = e->findings[i].rule->name;
+			}
+}
+
+/* At the roof, only what takes work from the unit that is full can help. */
+static void keep_to_the_roof(struct kw_explained *e, struct kw_arena *a)
+{
+	bool final = false;
+
+	for (size_t i = 0; i < e->count; i++)
+		final = final || e->findings[i].rule->final;
+	for (size_t i = e->count; final && i-- > 0;) {
+		const struct kw_explained_finding *f = &e->findings[i];
+
+		if (f->rule->final || f->rule->about == KW_ABOUT_COMPARE || (!isnan(f->gain) && f->gain >= 1.05 - e->roof_pct / 100))
+			continue;
+		drop(e, f->rule, a, "the kernel is at its roof", -1, "this would take nothing from the unit that is full");
+		remove_finding(e, i);
+	}
+}
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct kw_explained_finding *p = x, *q = y;
+	double a = isnan(p->rank) ? -1 : p->rank, b = isnan(q->rank) ? -1 : q->rank;
+
+	/* What a change did comes before what could be done next. */
+	if ((p->rule->about == KW_ABOUT_COMPARE) != (q->rule->about == KW_ABOUT_COMPARE))
+		return p->rule->about == KW_ABOUT_COMPARE ? -1 : 1;
+	if (p->rule->final != q->rule->final)
+		return p->rule->final ? -1 : 1;
+	if (a < b || a > b)
+		return a > b ? -1 : 1;
+	if (p->rule->sure < q->rule->sure || p->rule->sure > q->rule->sure)
+		return p->rule->sure > q->rule->sure ? -1 : 1;
+	return strcmp(p->rule->name, q->rule->name);
+}
+
+/* ---- the verdict line ---- */
+
+static const char *without_findings(const struct kw_explained *e, const struct kw_launch *k, struct kw_arena *a)
+{
+	size_t known = 0;
+
+	for (int m = 0; m < KW_M_COUNT; m++)
+		known += kw_launch_has(k, m);
+	if (isnan(e->roof_pct))
+		return known ? "what was measured says nothing about a limit: no unit's share of its peak is among it"
+			     : "nothing was measured";
+	if (isnan(e->unit[3].pct))
+		return kw_arena_printf(a, "the busiest unit that was measured, %s, is used for %.1f%% of the time and is not the limit; "
+				       "compute was not measured", e->roof_name, e->roof_pct);
+	return kw_arena_printf(a, "no rule finds a fault; the busiest unit, %s, is used for %.1f%% of the time", e->roof_name,
+			       e->roof_pct);
+}
+
+static bool conclude(struct kw_explained *e, const struct kw_facts *f, const struct kw_launch *k, struct kw_arena *a)
+{
+	const struct kw_rule *first = e->count ? e->findings[0].rule : NULL;
+
+	/* Findings whose gain nobody knows say what is odd, not what the limit is. */
+	if (!first) {
+		e->bottleneck = isnan(e->roof_pct) ? "unknown" : "none";
+		e->verdict = without_findings(e, k, a);
+	} else {
+		e->bottleneck = first->name;
+		e->verdict = kw_rule_say(first, first->verdict ? first->verdict : first->title, f, a);
+	}
+	return e->verdict != NULL;
+}
+
+bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const struct kw_launch *before,
+		       struct kw_arena *a, struct kw_explained *out)
+{
+	struct kw_facts f = { .now = k->value, .before = before ? before->value : NULL };
+	struct kw_explained_finding findings[KW_MAX_FINDINGS] = { 0 };
+	struct kw_dropped dropped[KW_MAX_FINDINGS] = { 0 };
+
+	kw_explain_derive(k);
+	*out = (struct kw_explained){ .launch = k, .findings = findings, .dropped = dropped };
+	roof(k, out);
+	k->value[KW_M_ROOF_PCT] = out->roof_pct;
+	for (size_t i = 0; i < set->count; i++)
+		if (fits(&set->rules[i], k, before != NULL) && kw_rule_fires(&set->rules[i], &f) &&
+		    !add(set, &set->rules[i], &f, k, a, out))
+			return false;
+	resolve(out, a);
+	keep_to_the_roof(out, a);
+	qsort(out->findings, out->count, sizeof(out->findings[0]), by_rank);
+	out->findings = kw_arena_copy(a, findings, (out->count ? out->count : 1) * sizeof(findings[0]));
+	out->dropped = kw_arena_copy(a, dropped, (out->dropped_count ? out->dropped_count : 1) * sizeof(dropped[0]));
+	return out->findings && out->dropped && conclude(out, &f, k, a);
+}
+
+size_t kw_explain_line(const struct kw_rule_set *set, const char *line, struct kw_arena *a,
+		       struct kw_explained_finding *out, size_t max)
+{
+	double nothing[KW_M_COUNT];
+	struct kw_facts f = { .now = nothing };
+	size_t n = 0;
+
+	for (int m = 0; m < KW_M_COUNT; m++)
+		nothing[m] = NAN;
+	for (size_t i = 0; i < set->count && n < max; i++) {
+		const struct kw_rule *r = &set->rules[i];
+
+		if (r->about != KW_ABOUT_MESSAGE || !kw_rule_matches(r, line, &f) || !kw_rule_fires(r, &f))
+			continue;
+		out[n] = (struct kw_explained_finding){ .rule = r, .gain = NAN, .rank = NAN, .factor_low = NAN,
+							.factor_high = NAN, .where = "" };
+		out[n].evidence = kw_rule_say(r, r->evidence, &f, a);
+		out[n].directive = kw_rule_say(r, r->directive, &f, a);
+		out[n].check = kw_rule_say(r, r->check, &f, a);
+		n += out[n].evidence && out[n].directive && out[n].check;
+	}
+	return n;
+}
+
+void kw_explained_core(const struct kw_explained_finding *f, const struct kw_launch *k, struct kw_finding *out)
+{
+	double ns = k ? k->value[KW_M_DURATION_NS] : NAN;
+
+	*out = (struct kw_finding){ .id = f->rule->name, .rule = f->rule->file, .sentence = f->evidence };
+	out->gain_ns = isnan(f->gain) || isnan(ns) ? NAN : f->gain * ns;
+	out->directive = (struct kw_directive){ .id = f->rule->directive_id, .text = f->directive,
+						.wrong_when = f->rule->wrong_when };
+	out->directive.prediction = (struct kw_prediction){ "time", f->factor_low, f->factor_high };
+}

@@ -1,0 +1,235 @@
+#include "explain/explanation.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4 };
+
+/* ---- messages ---- */
+
+static bool keep(struct kw_explained_input *in, const struct kw_explained_finding *f, int line, const char *text, struct kw_arena *a)
+{
+	for (size_t i = 0; i < in->message_count; i++)
+		if (in->messages[i].finding.rule == f->rule && strcmp(in->messages[i].finding.evidence, f->evidence) == 0) {
+			in->messages[i].count++;
+			return true;
+		}
+	if (!in->messages)
+		in->messages = kw_arena_calloc(a, MAX_MESSAGES, sizeof(*in->messages));
+	if (!in->messages || in->message_count == MAX_MESSAGES)
+		return in->messages != NULL;
+	in->messages[in->message_count] = (struct kw_explained_message){ line, kw_arena_strdup(a, text), *f, 1 };
+	return in->messages[in->message_count++].text != NULL;
+}
+
+/* The line with mangled names in a person's form. */
+static void readable(struct kw_str s, char line[MAX_LINE])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len && n < MAX_LINE - 1;) {
+		char name[256], plain[128];
+		size_t k = 0;
+
+		if (s.len - i > 3 && memcmp(s.ptr + i, "_Z", 2) == 0 && (i == 0 || !isalnum((unsigned char)s.ptr[i - 1]))) {
+			while (i + k < s.len && k < sizeof(name) - 1 && (isalnum((unsigned char)s.ptr[i + k]) || s.ptr[i + k] == '_')) {
+				name[k] = s.ptr[i + k];
+				k++;
+			}
+			name[k] = '\0';
+			kw_plain_name(name, plain, sizeof(plain));
+			n += (size_t)snprintf(line + n, MAX_LINE - n, "%s", plain);
+			n = n < MAX_LINE - 1 ? n : MAX_LINE - 1;
+			i += k;
+		} else {
+			line[n++] = s.ptr[i++];
+		}
+	}
+	line[n] = '\0';
+}
+
+bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len,
+		     struct kw_arena *a)
+{
+	struct kw_str rest = { text, len }, part;
+	int number = 0;
+
+	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
+		struct kw_explained_finding f[MAX_RULES_A_LINE];
+		char line[MAX_LINE];
+		size_t n;
+
+		number++;
+		part = kw_str_trim(part);
+		if (part.len == 0)
+			continue;
+		readable(part, line);
+		n = kw_explain_line(set, line, a, f, MAX_RULES_A_LINE);
+		line[160] = '\0';
+		for (size_t i = 0; i < n; i++)
+			if (!keep(in, &f[i], number, line, a))
+				return false;
+	}
+	return true;
+}
+
+/* ---- launches ---- */
+
+struct by_time {
+	size_t index;
+	double ns;
+};
+
+static int longer(const void *x, const void *y)
+{
+	const struct by_time *p = x, *q = y;
+	double a = isnan(p->ns) ? -1 : p->ns, b = isnan(q->ns) ? -1 : q->ns;
+
+	if (a < b || a > b)
+		return a > b ? -1 : 1;
+	return p->index < q->index ? -1 : 1;
+}
+
+static double time_of(const struct kw_launch *k)
+{
+	double times = k->value[KW_M_INVOCATIONS] > 0 ? k->value[KW_M_INVOCATIONS] : 1;
+
+	return k->value[KW_M_DURATION_NS] * times;
+}
+
+static bool sort(struct kw_explained_input *in, struct kw_arena *a)
+{
+	size_t n = in->launches.count;
+	struct by_time *list = kw_arena_calloc(a, n + 1, sizeof(*list));
+
+	in->order = kw_arena_calloc(a, n + 1, sizeof(*in->order));
+	in->total_ns = NAN;
+	if (!list || !in->order)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		double ns = time_of(in->launches.list[i]);
+
+		list[i] = (struct by_time){ i, ns };
+		if (!isnan(ns))
+			in->total_ns = isnan(in->total_ns) ? ns : in->total_ns + ns;
+	}
+	qsort(list, n, sizeof(*list), longer);
+	for (size_t i = 0; i < n; i++)
+		in->order[i] = list[i].index;
+	return true;
+}
+
+/* The same kernel of the other input: by its name up to its parameters, the n-th of that name; or the only one. */
+static const struct kw_launch *partner(const struct kw_explained_input *in, size_t i, const struct kw_explained_input *before)
+{
+	const char *name = in->launches.list[i]->kernel;
+	size_t n = strcspn(name, "(<"), nth = 0;
+
+	if (in->launches.count == 1 && before->launches.count == 1)
+		return before->launches.list[0];
+	for (size_t k = 0; k < i; k++)
+		nth += strncmp(in->launches.list[k]->kernel, name, n) == 0 &&
+		       strcspn(in->launches.list[k]->kernel, "(<") == n;
+	for (size_t k = 0; k < before->launches.count; k++) {
+		const char *other = before->launches.list[k]->kernel;
+
+		if (strncmp(other, name, n) == 0 && strcspn(other, "(<") == n && nth-- == 0)
+			return before->launches.list[k];
+	}
+	return NULL;
+}
+
+static void conclude(struct kw_explained_input *in)
+{
+	const struct kw_explained *first = NULL;
+
+	for (size_t i = 0; i < in->launches.count && !first; i++) {
+		const struct kw_explained *e = &in->explained[in->order[i]];
+
+		if (e->count > 0 || !isnan(e->roof_pct))
+			first = e;
+	}
+	if (!first && in->launches.count)
+		first = &in->explained[in->order[0]];
+	if (in->message_count && (!first || first->count == 0)) {
+		in->verdict = in->messages[0].finding.rule->title;
+		in->bottleneck = in->messages[0].finding.rule->name;
+	} else if (first) {
+		in->verdict = first->verdict;
+		in->bottleneck = first->bottleneck;
+	} else {
+		in->verdict = "there is nothing in it that a rule explains";
+		in->bottleneck = "unknown";
+	}
+}
+
+bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in, const struct kw_explained_input *before,
+		      struct kw_arena *a)
+{
+	size_t n = in->launches.count;
+
+	in->explained = kw_arena_calloc(a, n + 1, sizeof(*in->explained));
+	if (!in->explained)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct kw_launch *other = before ? partner(in, i, before) : NULL;
+
+		if (before && !other)
+			kw_launches_note(&in->launches, in->launches.list[i]->line, "no launch of '%.80s' in the first input to compare with",
+					 in->launches.list[i]->kernel);
+		if (!kw_explain_launch(set, in->launches.list[i], other, a, &in->explained[i]))
+			return false;
+	}
+	if (!sort(in, a))
+		return false;
+	conclude(in);
+	return true;
+}
+
+/* ---- groups ---- */
+
+static int by_total(const void *x, const void *y)
+{
+	const struct kw_explained_group *p = x, *q = y;
+	double a = isnan(p->total_ns) ? -1 : p->total_ns, b = isnan(q->total_ns) ? -1 : q->total_ns;
+
+	if (a < b || a > b)
+		return a > b ? -1 : 1;
+	return p->first < q->first ? -1 : 1;
+}
+
+static bool same(const struct kw_launch *p, const struct kw_launch *q)
+{
+	return strcmp(p->kernel, q->kernel) == 0 && memcmp(p->grid, q->grid, sizeof(p->grid)) == 0 &&
+	       memcmp(p->block, q->block, sizeof(p->block)) == 0;
+}
+
+bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_explained_group **out, size_t *count)
+{
+	size_t n = 0;
+
+	*out = kw_arena_calloc(a, in->launches.count + 1, sizeof(**out));
+	*count = 0;
+	if (!*out)
+		return false;
+	for (size_t i = 0; i < in->launches.count; i++) {
+		const struct kw_launch *k = in->launches.list[i];
+		double ns = time_of(k), one = k->value[KW_M_DURATION_NS];
+		size_t g = 0;
+
+		while (g < n && !same(in->launches.list[(*out)[g].first], k))
+			g++;
+		if (g == n)
+			(*out)[n++] = (struct kw_explained_group){ i, 0, 0, one, one };
+		(*out)[g].count++;
+		(*out)[g].total_ns += ns;
+		(*out)[g].least_ns = fmin((*out)[g].least_ns, one);
+		(*out)[g].most_ns = fmax((*out)[g].most_ns, one);
+	}
+	qsort(*out, n, sizeof(**out), by_total);
+	*count = n;
+	return true;
+}

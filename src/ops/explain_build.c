@@ -1,0 +1,250 @@
+/* What compilers say of a source that `explain` was given. They run in the compiler's box; a source that they cannot
+ * compile (host code, headers that are not here) is explained by its text alone, and that is noted. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/c.h"
+#include "backend/cuda.h"
+#include "backend/sass.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "device/sandbox.h"
+#include "ops/explain_internal.h"
+
+enum { COMPILE_MS = 60000, MAX_USAGE = 128, REPORT_BYTES = 8 << 20 };
+
+static struct kw_launch *launch_named(struct kw_launches *l, const char *symbol)
+{
+	char plain[128];
+
+	kw_plain_name(symbol, plain, sizeof(plain));
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->list[i]->kernel, plain) == 0 || strcmp(l->list[i]->kernel, symbol) == 0)
+			return l->list[i];
+	return NULL;
+}
+
+/* ---- opcodes ---- */
+
+static int64_t opcode(const json_t *kernel, const char *name)
+{
+	return kw_json_get_i64(json_object_get(kernel, "opcodes"), name, 0);
+}
+
+static void put_counts(struct kw_launch *k, const json_t *kernel)
+{
+	const json_t *loads = json_object_get(kernel, "global_loads"), *stores = json_object_get(kernel, "global_stores");
+
+	kw_launch_set(k, KW_M_CODE_INST, (double)kw_json_get_i64(kernel, "instructions", 0));
+	kw_launch_set(k, KW_M_CODE_FP64, (double)kw_json_get_i64(kernel, "fp64", 0));
+	k->value[KW_M_CODE_MATRIX] = (double)kw_json_get_i64(kernel, "matrix", 0);
+	kw_launch_set(k, KW_M_CODE_LOCAL, (double)kw_json_get_i64(kernel, "local", 0));
+	kw_launch_set(k, KW_M_CODE_LD, (double)opcode(kernel, "LDG"));
+	kw_launch_set(k, KW_M_CODE_ST, (double)opcode(kernel, "STG"));
+	kw_launch_set(k, KW_M_CODE_FMA, (double)opcode(kernel, "FFMA"));
+	kw_launch_set(k, KW_M_CODE_FADD_FMUL, (double)(opcode(kernel, "FADD") + opcode(kernel, "FMUL")));
+	kw_launch_set(k, KW_M_CODE_LD_WIDE, (double)(kw_json_get_i64(loads, "128", 0) + kw_json_get_i64(loads, "256", 0)));
+	kw_launch_set(k, KW_M_CODE_LD_NARROW, (double)(kw_json_get_i64(loads, "8", 0) + kw_json_get_i64(loads, "16", 0)));
+	kw_launch_set(k, KW_M_CODE_ST_WIDE, (double)(kw_json_get_i64(stores, "128", 0) + kw_json_get_i64(stores, "256", 0)));
+	kw_launch_set(k, KW_M_CODE_ASYNC, (double)(opcode(kernel, "LDGSTS") + opcode(kernel, "UTMALDG") + opcode(kernel, "UBLKCP")));
+}
+
+void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches *l)
+{
+	json_t *counts = NULL, *kernel;
+	struct kw_error err;
+	const char *symbol;
+
+	kw_error_reset(&err);
+	if (kw_sass_count(cubin, bytes, &counts, &err) != KW_OK) {
+		kw_launches_note(l, 0, "no opcodes: %.200s", err.text);
+		return;
+	}
+	json_object_foreach (counts, symbol, kernel) {
+		struct kw_launch *k = launch_named(l, symbol);
+
+		if (k)
+			put_counts(k, kernel);
+	}
+	json_decref(counts);
+}
+
+/* ---- CUDA ---- */
+
+static void merge(struct kw_launches *l, const void *cubin, size_t bytes, const struct kw_cuda_usage *usage, size_t usage_count)
+{
+	struct kw_launches object;
+
+	kw_launches_init(&object, l->arena, l->file);
+	kw_read_cubin(cubin, bytes, &object);
+	for (size_t i = 0; i < object.count; i++) {
+		struct kw_launch *k = launch_named(l, object.list[i]->kernel);
+
+		for (int m = 0; k && m < KW_M_COUNT; m++)
+			if (kw_launch_has(object.list[i], m) && !kw_launch_has(k, m))
+				k->value[m] = object.list[i]->value[m];
+	}
+	for (size_t i = 0; i < usage_count; i++) {
+		struct kw_launch *k = launch_named(l, usage[i].symbol);
+
+		if (!k)
+			continue;
+		kw_launch_set(k, KW_M_SPILL_STORE, (double)usage[i].spill_store_bytes);
+		kw_launch_set(k, KW_M_SPILL_LOAD, (double)usage[i].spill_load_bytes);
+		kw_launch_set(k, KW_M_STACK, (double)usage[i].stack_bytes);
+	}
+	kw_explain_disassemble(cubin, bytes, l);
+}
+
+void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l)
+{
+	static const char none[] = "/* nothing */\n";
+	struct kw_cuda_usage usage[MAX_USAGE];
+	struct kw_cuda_toolkit kit;
+	struct kw_cuda_output out = { 0 };
+	struct kw_diagnostics d;
+	struct kw_error err;
+	char include[2][KW_CUDA_PATH + 4];
+	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-lineinfo", "--ptxas-options=-v" };
+	size_t n = 5, used;
+
+	kw_error_reset(&err);
+	if (kw_cuda_find(NULL, &kit, &err) != KW_OK) {
+		kw_launches_note(l, 0, "facts are of the text alone: there is no CUDA compiler here");
+		return;
+	}
+	for (size_t i = 0; i < 2; i++)
+		if (kit.include[i][0]) {
+			snprintf(include[i], sizeof(include[i]), "-I%s", kit.include[i]);
+			options[n++] = include[i];
+		}
+	if (!kit.nvrtc[0]) {
+		kw_launches_note(l, 0, "facts are of the text alone: there is no NVRTC here");
+		return;
+	}
+	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = text, .source_len = len, .header = none,
+			     .options = options, .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
+		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
+		return;
+	}
+	kw_diagnostics_init(&d, KW_CUDA_FILE, l->file);
+	used = kw_cuda_log_parse(&d, out.log, text, &kit, usage, MAX_USAGE);
+	if (out.good)
+		merge(l, out.cubin, out.cubin_bytes, usage, used);
+	else
+		kw_launches_note(l, d.count ? d.list[0].line : 0, "facts are of the text alone: it does not compile by itself (%.200s)",
+				 d.count ? d.list[0].message : out.what);
+	kw_diagnostics_release(&d);
+	kw_cuda_output_release(&out);
+}
+
+/* ---- C ---- */
+
+static bool make_folder(char dir[PATH_MAX], const char *text, size_t len, struct kw_arena *a)
+{
+	const char *base = getenv("TMPDIR");
+	struct kw_error ignored;
+	char *header, *source, *target;
+	size_t header_len;
+	bool good;
+
+	snprintf(dir, PATH_MAX, "%s/kw-explain-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+	if (!mkdtemp(dir))
+		return false;
+	source = kw_path_join(a, dir, "candidate.c");
+	target = kw_path_join(a, dir, "kw.h");
+	kw_error_reset(&ignored);
+	good = source && target && kw_file_write(source, text, len, &ignored) == KW_OK &&
+	       kw_data_read("src/backend/builtin/kw.h", a, &header, &header_len, &ignored) == KW_OK &&
+	       kw_file_write(target, header, header_len, &ignored) == KW_OK;
+	if (!good)
+		kw_rmtree(dir, NULL);
+	return good;
+}
+
+static bool ask(const struct kw_toolchain *cc, const char *dir, struct kw_proc_result *r, struct kw_error *err)
+{
+	char tmp[PATH_MAX + 16];
+	const char *argv[] = { cc->path, "-std=gnu17", "-O3", "-march=native", "-ffp-contract=fast", "-fopenmp", "-I.", "-include", "kw.h",
+			       "-w", "-fopt-info-vec-optimized-missed", "-S", "-o", "candidate.s", "candidate.c", NULL };
+	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", tmp, NULL };
+	struct kw_proc_opts o = { .env = env, .cwd = dir, .timeout_ms = COMPILE_MS, .max_out_bytes = REPORT_BYTES };
+	struct kw_sandbox *box = NULL;
+	enum kw_status s = kw_sandbox_compiler_new(dir, NULL, &box, err);
+
+	if (s != KW_OK)
+		return false;
+	snprintf(tmp, sizeof(tmp), "TMPDIR=%s", dir);
+	o.before_exec = kw_sandbox_enter;
+	o.before_exec_arg = box;
+	s = kw_proc_run(argv, &o, r, err);
+	kw_sandbox_free(box);
+	return s == KW_OK;
+}
+
+/* The function whose lines hold this one. */
+static struct kw_launch *function_at(struct kw_launches *l, int line)
+{
+	struct kw_launch *best = NULL;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i]->line <= line && (!best || l->list[i]->line > best->line))
+			best = l->list[i];
+	return best;
+}
+
+static void put_report(struct kw_launches *l, const char *text, size_t len)
+{
+	struct kw_str rest = { text, len }, line;
+
+	for (size_t i = 0; i < l->count; i++)
+		kw_read_vector_report("", 0, l->list[i]);
+	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
+		const char *colon = memchr(line.ptr, ':', line.len);
+		struct kw_launch *k = colon && kw_str_starts(line, "candidate.c:")
+					      ? function_at(l, (int)strtol(colon + 1, NULL, 10)) : NULL;
+
+		if (k)
+			kw_read_vector_report(line.ptr, line.len, k);
+	}
+	/* The compiler reports every attempt: a loop that a later attempt took is fine. */
+	for (size_t i = 0; i < l->count; i++) {
+		double *v = l->list[i]->value;
+
+		if (v[KW_M_LOOPS_VECTOR] >= 1 && v[KW_M_LOOPS_SCALAR] > 0 && !(v[KW_M_C_REDUCTION] > 0))
+			v[KW_M_LOOPS_SCALAR] = 0;
+	}
+}
+
+void kw_explain_compile_c(const char *text, size_t len, struct kw_launches *l)
+{
+	struct kw_toolchain cc;
+	struct kw_proc_result r = { 0 };
+	struct kw_error err;
+	char dir[PATH_MAX];
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (size_t i = 0; i < l->count && cores > 0; i++)
+		kw_launch_set(l->list[i], KW_M_CORES, (double)cores);
+	kw_error_reset(&err);
+	if (kw_toolchain_find("gcc", &cc, &err) != KW_OK || cc.clang) {
+		kw_launches_note(l, 0, "facts are of the text alone: gcc, which tells what it vectorises, is not here");
+		return;
+	}
+	if (!make_folder(dir, text, len, l->arena)) {
+		kw_launches_note(l, 0, "facts are of the text alone: no folder to compile in");
+		return;
+	}
+	if (!ask(&cc, dir, &r, &err))
+		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
+	else if (r.exit_code != 0)
+		kw_launches_note(l, 0, "facts are of the text alone: it does not compile by itself");
+	else
+		put_report(l, r.err.ptr ? r.err.ptr : "", r.err.len);
+	kw_proc_result_release(&r);
+	kw_rmtree(dir, NULL);
+}

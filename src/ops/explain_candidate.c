@@ -1,0 +1,151 @@
+/* A task and a candidate: judged as eval judges it, each timed case a launch, with what its source says. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "ops/explain_internal.h"
+
+enum { SOURCE_BYTES = 4 << 20 };
+
+/* What the candidate's source says, added to every case. */
+static enum kw_status read_source(const char *path, struct kw_launches *facts, struct kw_arena *a, struct kw_error *err)
+{
+	char *text;
+	size_t len;
+	enum kw_input_kind kind;
+	enum kw_status s = kw_file_read_arena(path, SOURCE_BYTES, a, &text, &len, err);
+
+	if (s != KW_OK)
+		return s;
+	kw_launches_init(facts, a, path);
+	kind = kw_input_recognise(path, text, len);
+	kw_input_read(kind, text, len, facts);
+	if (kind == KW_INPUT_C)
+		kw_explain_compile_c(text, len, facts);
+	else if (kind == KW_INPUT_CUDA)
+		kw_explain_compile_cuda(text, len, facts);
+	return KW_OK;
+}
+
+static void add_facts(struct kw_launch *k, const struct kw_launches *facts)
+{
+	for (size_t i = 0; i < facts->count; i++) {
+		for (int m = 0; m < KW_M_COUNT; m++)
+			if (kw_launch_has(facts->list[i], m) && m != KW_M_GPU)
+				kw_launch_add_count(k, m, m == KW_M_CORES && kw_launch_has(k, m) ? 0 : facts->list[i]->value[m]);
+		for (const struct kw_place *p = facts->list[i]->places; p; p = p->next)
+			kw_launch_place(k, p->metric, p->line, kw_str_from(p->text));
+	}
+}
+
+static bool add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts)
+{
+	const struct kw_baseline_time *best = kw_case_best_baseline(c);
+	struct kw_launch *k;
+
+	if (!c->perf || !c->has_times)
+		return true;
+	k = kw_launches_add(l, kw_str_from(c->label), 0);
+	if (!k)
+		return false;
+	k->value[KW_M_GPU] = gpu;
+	kw_launch_set(k, KW_M_DURATION_NS, c->times.median_ns);
+	kw_launch_set(k, KW_M_MIN_BYTES, c->bytes);
+	kw_launch_set(k, KW_M_FLOPS, c->flops);
+	if (c->ceiling_bytes_per_s > 0)
+		kw_launch_set(k, KW_M_PEAK_RATE, c->ceiling_bytes_per_s);
+	if (c->ceiling_flops_per_s > 0)
+		kw_launch_set(k, KW_M_PEAK_FLOPS, c->ceiling_flops_per_s);
+	if (gpu && c->ceiling_bytes_per_s > 0)
+		kw_launch_set(k, KW_M_MEMORY_CEILING_PCT, 100 * c->bytes / c->times.median_ns * 1e9 / c->ceiling_bytes_per_s);
+	if (best)
+		kw_launch_set(k, KW_M_BASELINE_NS, best->times.median_ns);
+	add_facts(k, facts);
+	return true;
+}
+
+/* Case by case against the best baseline, with the first finding that says what is missing. */
+static enum kw_status falls_short(const struct kw_verdict *v, struct kw_op_explain *out, struct kw_error *err)
+{
+	struct kw_falls_short *list = kw_arena_calloc(&out->arena, v->case_count + 1, sizeof(*list));
+	const struct kw_explained_input *in = &out->all.inputs[0];
+
+	if (!list)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = 0, k = 0; i < v->case_count; i++) {
+		const struct kw_case_result *c = &v->cases[i];
+		const struct kw_baseline_time *best = kw_case_best_baseline(c);
+		const struct kw_explained *e;
+
+		if (!c->perf || !c->has_times || k >= in->launches.count)
+			continue;
+		e = &in->explained[k++];
+		if (!best || !(best->times.median_ns < c->times.median_ns))
+			continue;
+		list[out->all.falls_short_count++] = (struct kw_falls_short){
+			kw_arena_strdup(&out->arena, c->label), kw_arena_strdup(&out->arena, best->name), c->times.median_ns,
+			best->times.median_ns, c->sol, e->count ? e->findings[0].directive : "" };
+	}
+	out->all.falls_short = list;
+	return KW_OK;
+}
+
+static void note_counters(struct kw_launches *l)
+{
+	char text[32] = "";
+	struct kw_buf b;
+	struct kw_error ignored;
+
+	kw_error_reset(&ignored);
+	kw_buf_init(&b, 4096);
+	if (kw_file_read("/proc/sys/kernel/perf_event_paranoid", 64, &b, &ignored) == KW_OK)
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(b.ptr, "\n"), b.ptr);
+	kw_buf_release(&b);
+	if (text[0] == '\0' || text[0] > '2' || text[1])
+		kw_launches_note(l, 0, "hardware counters are not granted here (perf_event_paranoid %s): times and facts of the source alone. "
+				 "Ask for kernel.perf_event_paranoid=1", text[0] ? text : "cannot be read");
+	else
+		kw_launches_note(l, 0, "no hardware counters were read: give the output of perf stat as an input of its own");
+}
+
+enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw_op_explain_opts *o, struct kw_op_explain *out,
+				    struct kw_error *err)
+{
+	struct kw_op_eval_opts eo = { .task = o->inputs[0], .file = o->inputs[1], .backend = o->backend, .effort = KW_EFFORT_FULL,
+				      .threads = o->threads, .progress = o->progress, .progress_arg = o->progress_arg };
+	struct kw_explained_input *in = &out->all.inputs[0];
+	struct kw_launches facts;
+	struct kw_op_eval r;
+	bool gpu, ran = false;
+	enum kw_status s;
+
+	in->file = o->inputs[1];
+	kw_launches_init(&in->launches, &out->arena, in->file);
+	in->launches.form = "a task and its candidate, judged here";
+	s = read_source(o->inputs[1], &facts, &out->arena, err);
+	if (s == KW_OK)
+		s = kw_op_eval(env, &eo, &r, err);
+	if (s == KW_OK) {
+		ran = true;
+		gpu = strcmp(r.verdict.backend ? r.verdict.backend : "", "c") != 0;
+		out->all.verdict_class = r.verdict.cls == KW_V_OK ? "ok" : kw_arena_printf(&out->arena, "%s", r.verdict.summary);
+		for (size_t i = 0; s == KW_OK && i < r.verdict.case_count; i++)
+			if (!add_case(&in->launches, &r.verdict.cases[i], gpu, &facts))
+				s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		if (in->launches.count == 0)
+			in->launches = facts;
+		note_counters(&in->launches);
+		out->all.count = 1;
+	}
+	if (s == KW_OK && !kw_explain_input(&out->set, in, NULL, &out->arena))
+		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (s == KW_OK && r.verdict.cls == KW_V_OK)
+		s = falls_short(&r.verdict, out, err);
+	if (ran)
+		kw_op_eval_release(&r);
+	if (s != KW_OK)
+		kw_op_explain_release(out);
+	return s;
+}

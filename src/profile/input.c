@@ -1,0 +1,275 @@
+#include "profile/input.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cubin.h"
+#include "profile/ncu.h"
+
+const char *kw_input_name(enum kw_input_kind k)
+{
+	static const char *const names[] = {
+#define X(e, name) name,
+		KW_INPUT_LIST(X)
+#undef X
+	};
+
+	return names[k];
+}
+
+static bool holds(struct kw_str s, const char *word)
+{
+	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
+}
+
+static bool ends(const char *name, const char *with)
+{
+	size_t n = strlen(name), m = strlen(with);
+
+	return n >= m && strcmp(name + n - m, with) == 0;
+}
+
+static bool is_text(struct kw_str s)
+{
+	size_t odd = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+
+		if (c == 0)
+			return false;
+		odd += c < 32 && c != '\n' && c != '\r' && c != '\t' && c != 27 && c != '\f';
+	}
+	return odd * 50 < s.len + 50;
+}
+
+/* Words that only one kind of file has; the first that is found decides. */
+static const struct {
+	const char *word, *also;
+	enum kw_input_kind kind;
+} marks[] = {
+	{ "NVPROF is profiling", NULL, KW_INPUT_NVPROF },
+	{ "==NVPROF==", NULL, KW_INPUT_NVPROF },
+	{ "\"traceEvents\"", NULL, KW_INPUT_TRACE },
+	{ "Flat profile:", "cumulative", KW_INPUT_GPROF },
+	{ "KernelName\",\"gpu-id", NULL, KW_INPUT_ROCPROF },
+	{ "Index,KernelName,gpu-id", NULL, KW_INPUT_ROCPROF },
+	{ "\"Metric Name\"", "\"Kernel Name\"", KW_INPUT_NCU },
+	{ "Metric Name", "Metric Value", KW_INPUT_NCU },
+	{ "Kernel Name", "gpu__time_duration", KW_INPUT_NCU },
+	{ "Kernel Name", "launch__", KW_INPUT_NCU },
+	{ "\"Kernel Name\"", "\"ID\"", KW_INPUT_NCU },
+	{ "Function Name", "\"ID\"", KW_INPUT_NCU },
+	{ ", Context ", "Section: ", KW_INPUT_NCU },
+	{ ", Context ", ", Stream ", KW_INPUT_NCU },
+	{ "ERR_NVGPUCTRPERM", NULL, KW_INPUT_NCU },
+	{ "No kernels were profiled", NULL, KW_INPUT_NCU },
+	{ "==PROF== ", NULL, KW_INPUT_NCU },
+	{ "==ERROR== ", NULL, KW_INPUT_NCU },
+	{ "Time (%)", "Total Time (ns)", KW_INPUT_NSYS },
+	{ "Performance counter stats for", NULL, KW_INPUT_PERF_STAT },
+	{ "\n.version ", "\n.target ", KW_INPUT_PTX },
+	{ "//--------------------- .text.", NULL, KW_INPUT_SASS },
+	{ "/*0000*/", ";", KW_INPUT_SASS },
+	{ "code for sm_", "Function : ", KW_INPUT_SASS },
+	{ ".headerflags", "/*00", KW_INPUT_SASS },
+	{ "ptxas info ", NULL, KW_INPUT_LOG },
+	{ "ptxas error ", NULL, KW_INPUT_LOG },
+	{ "ptxas fatal ", NULL, KW_INPUT_LOG },
+	{ "ptxas /", "error   :", KW_INPUT_LOG },
+	{ "OutOfResources", NULL, KW_INPUT_LOG },
+	{ "out of resource", NULL, KW_INPUT_LOG },
+	{ "Traceback (most recent call last)", NULL, KW_INPUT_LOG },
+	{ "catastrophic error:", NULL, KW_INPUT_LOG },
+	{ "CUDA error:", NULL, KW_INPUT_LOG },
+};
+
+/* Source, by what the languages have alone. */
+static enum kw_input_kind source_kind(const char *name, struct kw_str s)
+{
+	bool cuda = holds(s, "__global__") || holds(s, "<<<") || holds(s, "cuda_runtime.h");
+	bool opencl = holds(s, "__kernel ") || holds(s, "get_global_id(") || holds(s, "\nkernel void");
+	bool python = holds(s, "import torch") || holds(s, "import triton") || holds(s, "\ndef ") || holds(s, "@triton") ||
+		      kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
+
+	if (ends(name, ".py") || (python && !cuda && !holds(s, "#include")))
+		return KW_INPUT_PYTHON;
+	if (cuda && !ends(name, ".c"))
+		return KW_INPUT_CUDA;
+	if (opencl || ends(name, ".cl"))
+		return KW_INPUT_OPENCL;
+	if (ends(name, ".cu") || ends(name, ".cuh"))
+		return KW_INPUT_CUDA;
+	if (ends(name, ".c") || ends(name, ".h") || holds(s, "#include") || holds(s, "#pragma omp") ||
+	    (holds(s, "void ") && holds(s, ";") && holds(s, "{")))
+		return KW_INPUT_C;
+	return KW_INPUT_OTHER;
+}
+
+/* The first line that holds anything has fields of which the second line has as many, and numbers in them. */
+static bool is_table(struct kw_str s)
+{
+	struct kw_str rest = s, head = { "", 0 }, row = { "", 0 }, line;
+	static const char separators[] = ",;\t";
+
+	while (kw_str_split(&rest, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (line.len == 0 || *line.ptr == '#')
+			continue;
+		if (head.len == 0) {
+			head = line;
+			continue;
+		}
+		row = line;
+		break;
+	}
+	for (const char *c = separators; *c && row.len; c++) {
+		size_t a = 0, b = 0, digits = 0;
+
+		for (size_t i = 0; i < head.len; i++)
+			a += head.ptr[i] == *c;
+		for (size_t i = 0; i < row.len; i++) {
+			b += row.ptr[i] == *c;
+			digits += isdigit((unsigned char)row.ptr[i]) != 0;
+		}
+		if (a >= 1 && a == b && digits > 0 && isalpha((unsigned char)head.ptr[*head.ptr == '"']) &&
+		    !holds(head, "{") && !holds(head, "(void") && !holds(head, ";\t"))
+			return true;
+	}
+	return false;
+}
+
+/* A message that some rule explains stands in the file: words of errors. */
+static bool is_log(struct kw_str s)
+{
+	static const char *const words[] = { "error:", "Error:", "error :", "ERROR", "RuntimeError", "warning:", "error 222",
+					     "error 701", "bytes spill", "registers", "too many resources", "arange",
+					     "not supported on .target", "unsupported toolchain", "optimized: loop",
+					     "missed: ", "SM90A", "No such file", "fatal error", "Error", "NV_IF_ELSE_TARGET" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (holds(s, words[i]))
+			return true;
+	return false;
+}
+
+enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t len)
+{
+	struct kw_str s = { text, len < (1 << 20) ? len : 1 << 20 };
+	struct kw_cubin cubin;
+	enum kw_input_kind kind;
+
+	if (kw_str_trim(s).len == 0)
+		return KW_INPUT_EMPTY;
+	if (len >= 4 && memcmp(text, "NVR\0", 4) == 0)
+		return KW_INPUT_NCU_REPORT;
+	if (kw_cubin_open(&cubin, text, len))
+		return KW_INPUT_CUBIN;
+	if (!is_text(s))
+		return KW_INPUT_BINARY;
+	if ((ends(name, ".cu") || ends(name, ".c") || ends(name, ".cl") || ends(name, ".py")) &&
+	    (kind = source_kind(name, s)) != KW_INPUT_OTHER)
+		return kind;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (holds(s, marks[i].word) && (!marks[i].also || holds(s, marks[i].also)))
+			return marks[i].kind;
+	if (kw_str_starts(s, ".version "))
+		return KW_INPUT_PTX;
+	if (ends(name, ".yaml") && holds(s, "reference:"))
+		return KW_INPUT_TASK;
+	if (holds(s, ",cycles") || holds(s, ",instructions") || holds(s, ";cycles"))
+		return KW_INPUT_PERF_STAT;
+	kind = source_kind(name, s);
+	if (kind != KW_INPUT_OTHER && !holds(s, "error:"))
+		return kind;
+	if (is_table(s))
+		return KW_INPUT_TABLE;
+	return is_log(s) ? KW_INPUT_LOG : KW_INPUT_OTHER;
+}
+
+void kw_read_ncu(const char *text, size_t len, struct kw_launches *out)
+{
+	struct kw_str rest = { text, len }, line;
+	struct kw_ncu r;
+
+	kw_ncu_init(&r, out, kw_number_style_of(text, len));
+	while (rest.ptr && kw_str_split(&rest, '\n', &line))
+		kw_ncu_line(&r, line);
+	kw_ncu_finish(&r);
+}
+
+bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct kw_launches *out)
+{
+	switch (kind) {
+	case KW_INPUT_NCU:
+		kw_read_ncu(text, len, out);
+		return true;
+	case KW_INPUT_NSYS:
+	case KW_INPUT_TABLE:
+		kw_read_table(text, len, out);
+		return true;
+	case KW_INPUT_PERF_STAT:
+		kw_read_perf_stat(text, len, out);
+		return true;
+	case KW_INPUT_CUBIN:
+		kw_read_cubin(text, len, out);
+		return true;
+	case KW_INPUT_PTX:
+		kw_read_ptx(text, len, out);
+		return true;
+	case KW_INPUT_SASS:
+		kw_read_sass(text, len, out);
+		return true;
+	case KW_INPUT_LOG:
+		kw_read_log(text, len, out);
+		return true;
+	case KW_INPUT_CUDA:
+	case KW_INPUT_OPENCL:
+	case KW_INPUT_C:
+		kw_read_source(kind, text, len, out);
+		return true;
+	case KW_INPUT_PYTHON:
+		kw_read_python(text, len, out);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Itanium mangling: _Z, then N for nested names, then lengths and names. */
+const char *kw_plain_name(const char *name, char *out, size_t out_bytes)
+{
+	const char *p = name;
+	size_t n = 0;
+
+	snprintf(out, out_bytes, "%s", name);
+	if (strncmp(p, "_Z", 2) != 0)
+		return out;
+	p += 2;
+	p += *p == 'N';
+	while (isdigit((unsigned char)*p)) {
+		unsigned long len = strtoul(p, (char **)(uintptr_t)&p, 10);
+
+		if (len == 0 || len > strlen(p))
+			break;
+		n = (size_t)snprintf(out + (n ? n : 0), out_bytes - n, "%s%.*s", n ? "::" : "", (int)len, p) + n;
+		p += len;
+		if (n >= out_bytes - 1)
+			break;
+	}
+	return out;
+}
+
+int kw_bank_conflict_ways(int stride, int swizzle_bits)
+{
+	int lanes[32] = { 0 }, ways = 0, mask = (1 << swizzle_bits) - 1;
+
+	for (int lane = 0; lane < 32; lane++) {
+		int bank = (int)((((int64_t)lane * stride) ^ (lane & mask)) & 31);
+
+		lanes[bank]++;
+		ways = lanes[bank] > ways ? lanes[bank] : ways;
+	}
+	return ways;
+}

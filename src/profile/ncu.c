@@ -1,0 +1,573 @@
+#include "profile/ncu.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAX_RECORD = 256 << 10 };
+
+/* Names of columns, in any order; "|" between what versions call them. */
+static const char *const columns[KW_NCU_COLUMNS] = {
+	[KW_NCU_ID] = "ID",
+	[KW_NCU_PID] = "Process ID",
+	[KW_NCU_KERNEL] = "Kernel Name|Function Name|Demangled Name",
+	[KW_NCU_TIME] = "Kernel Time",
+	[KW_NCU_CONTEXT] = "Context",
+	[KW_NCU_STREAM] = "Stream",
+	[KW_NCU_BLOCK] = "Block Size",
+	[KW_NCU_GRID] = "Grid Size",
+	[KW_NCU_CC] = "CC",
+	[KW_NCU_SECTION] = "Section Name",
+	[KW_NCU_METRIC] = "Metric Name",
+	[KW_NCU_UNIT] = "Metric Unit",
+	[KW_NCU_VALUE] = "Metric Value",
+	[KW_NCU_RULE] = "Rule Name",
+	[KW_NCU_RULE_TYPE] = "Rule Type",
+	[KW_NCU_RULE_TEXT] = "Rule Description",
+	[KW_NCU_EST_TYPE] = "Estimated Speedup Type",
+	[KW_NCU_EST] = "Estimated Speedup",
+	[KW_NCU_INVOCATIONS] = "Invocations",
+	[KW_NCU_MIN] = "Minimum",
+	[KW_NCU_MAX] = "Maximum",
+	[KW_NCU_AVERAGE] = "Average",
+};
+
+void kw_ncu_init(struct kw_ncu *r, struct kw_launches *out, enum kw_number_style style)
+{
+	*r = (struct kw_ncu){ .out = out, .style = style };
+	kw_csv_init(&r->csv, ',');
+	kw_buf_init(&r->rule, 8192);
+	kw_buf_init(&r->pending, MAX_RECORD);
+}
+
+static bool same(struct kw_str s, const char *word)
+{
+	return s.len == strlen(word) && strncasecmp(s.ptr, word, s.len) == 0;
+}
+
+static bool holds(struct kw_str s, const char *word)
+{
+	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
+}
+
+bool kw_ncu_triple(struct kw_str s, int64_t out[3])
+{
+	int64_t v[3] = { 0, 1, 1 };
+	size_t i = 0, n = 0;
+
+	while (i < s.len && n < 3) {
+		int64_t one = 0;
+
+		if (!isdigit((unsigned char)s.ptr[i])) {
+			i++;
+			continue;
+		}
+		while (i < s.len && isdigit((unsigned char)s.ptr[i]) && one < INT64_MAX / 10 - 10)
+			one = one * 10 + (s.ptr[i++] - '0');
+		v[n++] = one;
+		while (i < s.len && isdigit((unsigned char)s.ptr[i]))
+			i++;
+	}
+	if (n == 0 || v[0] <= 0 || v[1] <= 0 || v[2] <= 0)
+		return false;
+	memcpy(out, v, sizeof(v));
+	return true;
+}
+
+/* ---- a value ---- */
+
+/* "Stall Long Scoreboard" and "Stall: Long Scoreboard" are one name. */
+static int find_metric(struct kw_str name, enum kw_quantity dim)
+{
+	char text[96];
+	size_t n = 0;
+	int m = kw_metric_find(name, dim);
+
+	if (m >= 0 || name.len < 7 || name.len >= sizeof(text) || strncasecmp(name.ptr, "stall ", 6) != 0)
+		return m;
+	for (size_t i = 0; i < name.len; i++)
+		text[n++] = i > 5 && name.ptr[i] == ' ' ? '_' : name.ptr[i];
+	return kw_metric_find((struct kw_str){ text, n }, dim);
+}
+
+static const struct {
+	const char *name;
+} device_names[] = { { "device__attribute_display_name" }, { "Device Name" } };
+
+static bool is_device_name(struct kw_str name)
+{
+	for (size_t i = 0; i < sizeof(device_names) / sizeof(device_names[0]); i++)
+		if (same(name, device_names[i].name))
+			return true;
+	return false;
+}
+
+/* A value of any metric, ours or not. A missing one is remembered as asked for in vain. */
+void kw_ncu_value(struct kw_ncu *r, struct kw_launch *k, struct kw_str name, struct kw_str unit, struct kw_str value)
+{
+	enum kw_quantity dim;
+	double scale, v;
+	int m;
+	bool known = kw_unit_find(unit, &dim, &scale);
+
+	if (!k || name.len == 0)
+		return;
+	if (is_device_name(name)) {
+		k->device = kw_launches_intern(r->out, value);
+		return;
+	}
+	if (!kw_number_read(value, r->style, &v)) {
+		if (kw_number_is_missing(value) && value.len)
+			kw_launch_unknown(k, name);
+		else if (find_metric(name, KW_QUANTITY_COUNT) >= 0 && value.len)
+			kw_launches_note(r->out, r->line, "'" KW_STR_FMT "' of " KW_STR_FMT " is no number; it is taken as missing",
+					 (int)(value.len < 40 ? value.len : 40), value.ptr,
+					 (int)(name.len < 80 ? name.len : 80), name.ptr);
+		return;
+	}
+	if (!known) {
+		kw_launches_note(r->out, r->line, "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+				 (int)(unit.len < 40 ? unit.len : 40), unit.ptr);
+		return;
+	}
+	m = find_metric(name, dim);
+	if (m >= 0)
+		kw_launch_set(k, m, v * scale);
+}
+
+/* ---- the header ---- */
+
+/* Strips the unit of "Duration [us]"; false when there is none. */
+static bool bracket_unit(struct kw_str *name, struct kw_str *unit)
+{
+	const char *open = name->len > 3 && name->ptr[name->len - 1] == ']' ? memrchr(name->ptr, '[', name->len) : NULL;
+
+	if (!open || open == name->ptr || same(*name, "Memory [%]") || same(*name, "Compute (SM) [%]") || same(*name, "SM [%]"))
+		return false;
+	*unit = (struct kw_str){ open + 1, (size_t)(name->ptr + name->len - open - 2) };
+	*name = kw_str_trim((struct kw_str){ name->ptr, (size_t)(open - name->ptr) });
+	return true;
+}
+
+static void wide_column(struct kw_ncu *r, size_t i, struct kw_str name)
+{
+	struct kw_ncu_wide *w = &r->wide[i];
+	struct kw_str unit = { "", 0 };
+	enum kw_quantity dim = KW_QUANTITY_COUNT;
+	bool with_unit;
+
+	w->metric = -1;
+	w->scale = 1;
+	w->device_name = is_device_name(name);
+	w->name = "";
+	for (int c = 0; c < KW_NCU_COLUMNS; c++)
+		if (r->column[c] == (int)i)
+			return;
+	with_unit = bracket_unit(&name, &unit);
+	w->name = kw_launches_intern(r->out, name);
+	if (with_unit && !kw_unit_find(unit, &dim, &w->scale))
+		kw_launches_note(r->out, r->line, "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+				 KW_STR_ARG(unit));
+	w->metric = find_metric(name, dim);
+}
+
+static const char *mode_form(const struct kw_ncu *r)
+{
+	if (r->mode == KW_NCU_LONG)
+		return kw_arena_printf(r->out->arena, "Nsight Compute CSV, a row a metric, %zu columns", r->header_count);
+	return r->mode == KW_NCU_WIDE ? "Nsight Compute CSV, raw page: a row a launch" : "Nsight Compute CSV, summary";
+}
+
+static void set_columns(struct kw_ncu *r)
+{
+	for (int c = 0; c < KW_NCU_COLUMNS; c++) {
+		struct kw_str rest = kw_str_from(columns[c]), word;
+
+		r->column[c] = -1;
+		while (r->column[c] < 0 && kw_str_split(&rest, '|', &word))
+			for (size_t i = 0; i < r->csv.count && r->column[c] < 0; i++) {
+				struct kw_str f = kw_str_trim(r->csv.field[i]);
+
+				if (f.len == word.len && strncasecmp(f.ptr, word.ptr, f.len) == 0)
+					r->column[c] = (int)i;
+			}
+	}
+}
+
+/* Takes a line as header when it is one. */
+static bool header(struct kw_ncu *r, struct kw_str line)
+{
+	static const char *const marks[] = { "Kernel Name", "Metric Name", "Function Name", "Demangled Name" };
+	static const char separators[] = { ',', ';', '\t' };
+	bool may = false;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		may = may || holds(line, marks[i]);
+	if (!may)
+		return false;
+	for (size_t s = 0; s < 3; s++) {
+		const int *c = r->column;
+
+		r->csv.separator = separators[s];
+		if (!kw_csv_split(&r->csv, line) || r->csv.count < 3)
+			continue;
+		set_columns(r);
+		if (c[KW_NCU_METRIC] >= 0 && c[KW_NCU_AVERAGE] >= 0)
+			r->mode = KW_NCU_SUMMARY;
+		else if (c[KW_NCU_METRIC] >= 0 && c[KW_NCU_VALUE] >= 0)
+			r->mode = KW_NCU_LONG;
+		else if (c[KW_NCU_KERNEL] >= 0 && c[KW_NCU_METRIC] < 0)
+			r->mode = KW_NCU_WIDE;
+		else
+			continue;
+		r->header_count = r->csv.count;
+		r->wide_units = 0;
+		if (r->mode == KW_NCU_WIDE) {
+			/* In this form these are metrics and not what the launch looked like. */
+			r->column[KW_NCU_EST] = r->column[KW_NCU_RULE] = -1;
+			r->wide = kw_arena_calloc(r->out->arena, r->csv.count, sizeof(*r->wide));
+			for (size_t i = 0; r->wide && i < r->csv.count; i++)
+				wide_column(r, i, kw_str_trim(r->csv.field[i]));
+			if (!r->wide)
+				r->mode = KW_NCU_NOTHING;
+		}
+		r->first = r->out->count;
+		r->now = NULL;
+		r->out->form = mode_form(r);
+		return true;
+	}
+	return false;
+}
+
+/* ---- rows ---- */
+
+static struct kw_str field(const struct kw_ncu *r, enum kw_ncu_column c)
+{
+	if (r->column[c] < 0 || (size_t)r->column[c] >= r->csv.count)
+		return (struct kw_str){ "", 0 };
+	return kw_str_trim(r->csv.field[r->column[c]]);
+}
+
+static bool is_key(const struct kw_ncu *r, size_t i, struct kw_str pid, struct kw_str id, struct kw_str kernel)
+{
+	return kw_str_eqz(id, r->ids[i]) && kw_str_eqz(pid, r->pids[i]) &&
+	       kw_str_eqz(kernel, r->out->list[i]->kernel);
+}
+
+static void keep_key(struct kw_ncu *r, size_t i, struct kw_str pid, struct kw_str id)
+{
+	if (i >= r->keys_cap) {
+		size_t cap = r->keys_cap ? r->keys_cap * 2 : 64;
+		const char **pids, **ids;
+
+		while (cap <= i)
+			cap *= 2;
+		pids = kw_arena_calloc(r->out->arena, cap, sizeof(*pids));
+		ids = kw_arena_calloc(r->out->arena, cap, sizeof(*ids));
+		if (!pids || !ids) {
+			r->out->full = true;
+			return;
+		}
+		if (r->keys_cap) {
+			memcpy(pids, r->pids, r->keys_cap * sizeof(*pids));
+			memcpy(ids, r->ids, r->keys_cap * sizeof(*ids));
+		}
+		for (size_t k = r->keys_cap; k < cap; k++)
+			pids[k] = ids[k] = "";
+		r->pids = pids;
+		r->ids = ids;
+		r->keys_cap = cap;
+	}
+	r->pids[i] = kw_launches_intern(r->out, pid);
+	r->ids[i] = kw_arena_str(r->out->arena, id);
+	if (!r->ids[i])
+		r->ids[i] = "";
+}
+
+static void describe(struct kw_ncu *r, struct kw_launch *k)
+{
+	struct kw_str cc = field(r, KW_NCU_CC);
+	double v;
+
+	if (kw_ncu_triple(field(r, KW_NCU_GRID), k->grid))
+		kw_launch_set(k, KW_M_GRID, (double)k->grid[0] * (double)k->grid[1] * (double)k->grid[2]);
+	if (kw_ncu_triple(field(r, KW_NCU_BLOCK), k->block))
+		kw_launch_set(k, KW_M_BLOCK, (double)k->block[0] * (double)k->block[1] * (double)k->block[2]);
+	if (kw_number_read(cc, memchr(cc.ptr, ',', cc.len) ? KW_NUMBER_COMMA : KW_NUMBER_POINT, &v))
+		kw_launch_set(k, KW_M_CC, round(v * 10));
+}
+
+/* The launch that a row is about: the last one, the one behind it (rows sorted by metric), any, or a new one. */
+static struct kw_launch *launch_of(struct kw_ncu *r)
+{
+	struct kw_str id = field(r, KW_NCU_ID), pid = field(r, KW_NCU_PID), kernel = field(r, KW_NCU_KERNEL);
+	size_t n = r->out->count < r->keys_cap ? r->out->count : r->keys_cap;
+
+	if (id.len == 0)
+		id = field(r, KW_NCU_TIME);
+	if (r->now && r->now_index < n && is_key(r, r->now_index, pid, id, kernel))
+		return r->now;
+	for (size_t i = r->now ? r->now_index + 1 : r->first; i < n && i < r->now_index + 2; i++)
+		if (is_key(r, i, pid, id, kernel)) {
+			r->now_index = i;
+			return r->now = r->out->list[i];
+		}
+	for (size_t i = n; i-- > r->first;)
+		if (is_key(r, i, pid, id, kernel)) {
+			r->now_index = i;
+			return r->now = r->out->list[i];
+		}
+	r->now = kw_launches_add(r->out, kernel, r->line);
+	if (!r->now)
+		return NULL;
+	r->now_index = r->out->count - 1;
+	keep_key(r, r->now_index, pid, id);
+	if (r->now_index < r->keys_cap)
+		r->now->id = r->ids[r->now_index];
+	describe(r, r->now);
+	return r->now;
+}
+
+static void long_row(struct kw_ncu *r)
+{
+	struct kw_launch *k = launch_of(r);
+	struct kw_str rule = field(r, KW_NCU_RULE), text = field(r, KW_NCU_RULE_TEXT);
+	double v = NAN;
+
+	if (!k)
+		return;
+	if (rule.len || text.len) {
+		if (!kw_number_read(field(r, KW_NCU_EST), r->style, &v))
+			v = NAN;
+		kw_ncu_said(k, rule, field(r, KW_NCU_RULE_TYPE), text, field(r, KW_NCU_EST_TYPE), v);
+	}
+	kw_ncu_value(r, k, field(r, KW_NCU_METRIC), field(r, KW_NCU_UNIT), field(r, KW_NCU_VALUE));
+}
+
+static void summary_row(struct kw_ncu *r)
+{
+	struct kw_launch *k = launch_of(r);
+	double v;
+
+	if (!k)
+		return;
+	if (kw_number_read(field(r, KW_NCU_INVOCATIONS), r->style, &v))
+		kw_launch_set(k, KW_M_INVOCATIONS, v);
+	kw_ncu_value(r, k, field(r, KW_NCU_METRIC), field(r, KW_NCU_UNIT), field(r, KW_NCU_AVERAGE));
+}
+
+/* The row below the header, which has no ID: units. */
+static void unit_row(struct kw_ncu *r)
+{
+	for (size_t i = 0; i < r->csv.count && i < r->header_count; i++) {
+		struct kw_str unit = kw_str_trim(r->csv.field[i]);
+		struct kw_ncu_wide *w = &r->wide[i];
+		enum kw_quantity dim;
+
+		if (unit.len == 0 || !w->name[0])
+			continue;
+		if (!kw_unit_find(unit, &dim, &w->scale)) {
+			if (w->metric >= 0)
+				kw_launches_note(r->out, r->line,
+						 "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+						 (int)(unit.len < 40 ? unit.len : 40), unit.ptr);
+			w->metric = -1;
+			continue;
+		}
+		w->metric = find_metric(kw_str_from(w->name), dim);
+	}
+	r->wide_units = 1;
+}
+
+static void wide_row(struct kw_ncu *r)
+{
+	struct kw_launch *k;
+
+	if (field(r, KW_NCU_ID).len == 0 && field(r, KW_NCU_KERNEL).len == 0) {
+		unit_row(r);
+		return;
+	}
+	k = kw_launches_add(r->out, field(r, KW_NCU_KERNEL), r->line);
+	if (!k)
+		return;
+	k->id = kw_arena_str(r->out->arena, field(r, KW_NCU_ID));
+	if (!k->id)
+		k->id = "";
+	describe(r, k);
+	for (size_t i = 0; i < r->csv.count && i < r->header_count; i++) {
+		struct kw_str text = kw_str_trim(r->csv.field[i]);
+		double v;
+
+		if (r->wide[i].device_name)
+			k->device = kw_launches_intern(r->out, text);
+		if (!r->wide[i].name[0])
+			continue;
+		if (kw_number_read(text, r->style, &v)) {
+			if (r->wide[i].metric >= 0)
+				kw_launch_set(k, r->wide[i].metric, v * r->wide[i].scale);
+		} else if (kw_number_is_missing(text) && text.len) {
+			kw_launch_unknown(k, kw_str_from(r->wide[i].name));
+		}
+	}
+}
+
+/* A kernel's name with quotes and commas that the writer did not double: more fields than the header has. */
+static void rejoin_name(struct kw_ncu *r)
+{
+	size_t at = (size_t)r->column[KW_NCU_KERNEL], more = r->csv.count - r->header_count;
+	struct kw_str *f = r->csv.field, last;
+
+	last = f[at + more];
+	if (last.ptr < f[at].ptr)
+		return;
+	f[at].len = (size_t)(last.ptr + last.len - f[at].ptr);
+	if (f[at].len && f[at].ptr[f[at].len - 1] == '"')
+		f[at].len--;
+	memmove(&f[at + 1], &f[at + more + 1], (r->csv.count - at - more - 1) * sizeof(*f));
+	r->csv.count = r->header_count;
+}
+
+static void row(struct kw_ncu *r)
+{
+	size_t least = r->mode == KW_NCU_WIDE ? 2 : r->mode == KW_NCU_SUMMARY ? 4 : (size_t)r->column[KW_NCU_METRIC] + 1;
+
+	if (r->csv.count < least) {
+		kw_launches_note(r->out, r->line, "the row has %zu fields and the header %zu; it was left out", r->csv.count,
+				 r->header_count);
+		return;
+	}
+	if (r->csv.count > r->header_count && r->column[KW_NCU_KERNEL] >= 0 && r->csv.text.len == 0)
+		rejoin_name(r);
+	if (r->mode == KW_NCU_WIDE)
+		wide_row(r);
+	else if (r->mode == KW_NCU_SUMMARY)
+		summary_row(r);
+	else
+		long_row(r);
+}
+
+/* ---- lines of the profiler itself ---- */
+
+static void end_capture(struct kw_ncu *r)
+{
+	bool any = r->permission || r->failed || r->no_kernels || r->device_error || r->busy || r->no_device;
+
+	if (any && r->out->count == r->launches_before)
+		kw_launches_outcome(r->out, r->permission			 ? KW_OUTCOME_PERMISSION
+					    : r->busy				 ? KW_OUTCOME_BUSY
+					    : r->failed && r->no_kernels	 ? KW_OUTCOME_REPLAY_FAILED_NO_KERNELS
+					    : r->failed				 ? KW_OUTCOME_REPLAY_FAILED
+					    : r->device_error			 ? KW_OUTCOME_DEVICE_ERROR
+					    : r->no_device			 ? KW_OUTCOME_NO_DEVICE
+										 : KW_OUTCOME_NO_KERNELS);
+	else if (any && (r->failed || r->permission || r->busy || r->device_error))
+		kw_launches_note(r->out, r->line, "the profiler reported a fault beside the launches that it measured");
+	r->permission = r->failed = r->no_kernels = r->device_error = r->busy = r->no_device = false;
+	r->launches_before = r->out->count;
+}
+
+static bool profiler_line(struct kw_ncu *r, struct kw_str line)
+{
+	bool marked = kw_str_starts(line, "==");
+
+	if (!marked && !holds(line, "NVGPUCTRPERM") && !holds(line, "No kernels were profiled"))
+		return false;
+	if (holds(line, "Connected to process") || holds(line, "==PROF== Connected"))
+		end_capture(r);
+	if (holds(line, "NVGPUCTRPERM") || (holds(line, "permission") && holds(line, "erformance")))
+		r->permission = true;
+	if (holds(line, "Failed to profile") || holds(line, "Failed to prepare kernel") || holds(line, "replay failed") ||
+	    holds(line, "Failed to save memory") || holds(line, "Failed to access"))
+		r->failed = true;
+	if (holds(line, "No kernels were profiled"))
+		r->no_kernels = true;
+	if (holds(line, "Unknown Error on device") || holds(line, "LaunchFailed") || holds(line, "Unknown error on device"))
+		r->device_error = true;
+	if (holds(line, "river resource was unavailable") || holds(line, "esource is unavailable") ||
+	    holds(line, "rofiling resource"))
+		r->busy = true;
+	if (holds(line, "No supported GPU") || holds(line, "not supported on this GPU") || holds(line, "Profiling is not supported"))
+		r->no_device = true;
+	return true;
+}
+
+/* ---- lines ---- */
+
+static void whole(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_str bare = kw_str_trim(line);
+
+	if (profiler_line(r, bare))
+		return;
+	if (kw_str_eqz(bare, "---")) {
+		end_capture(r);
+		return;
+	}
+	if (header(r, bare))
+		return;
+	if (r->mode != KW_NCU_NOTHING && (bare.ptr[0] == '"' || memchr(bare.ptr, r->csv.separator, bare.len))) {
+		/* Whatever else the program printed is left out without a word unless it looks like a row. */
+		if (!kw_csv_split(&r->csv, bare) && bare.ptr[0] == '"') {
+			kw_buf_reset(&r->pending);
+			kw_buf_add(&r->pending, bare.ptr, bare.len);
+			r->pending_line = r->line;
+			return;
+		}
+		if (bare.ptr[0] == '"' || r->csv.count == r->header_count) {
+			row(r);
+			return;
+		}
+	}
+	kw_ncu_text_line(r, line);
+}
+
+/* Goes on with a record whose quotes are open; false: it is none, begin anew with this line. */
+static bool continued(struct kw_ncu *r, struct kw_str line)
+{
+	int at = r->line;
+
+	kw_buf_addc(&r->pending, '\n');
+	kw_buf_add(&r->pending, line.ptr, line.len);
+	if (!r->pending.full && !kw_str_starts(line, "\"") && !kw_str_starts(line, "==")) {
+		if (!kw_csv_split(&r->csv, kw_buf_str(&r->pending)))
+			return true;
+		r->line = r->pending_line;
+		row(r);
+		r->line = at;
+		kw_buf_reset(&r->pending);
+		return true;
+	}
+	kw_launches_note(r->out, r->pending_line, "the row ends inside a quoted field; it was left out");
+	kw_buf_release(&r->pending);
+	kw_buf_init(&r->pending, MAX_RECORD);
+	return false;
+}
+
+void kw_ncu_line(struct kw_ncu *r, struct kw_str line)
+{
+	r->line++;
+	while (line.len && (line.ptr[line.len - 1] == '\r' || line.ptr[line.len - 1] == '\n'))
+		line.len--;
+	if (r->line == 1 && kw_str_starts(line, "\xef\xbb\xbf"))
+		line = (struct kw_str){ line.ptr + 3, line.len - 3 };
+	if (r->pending.len && continued(r, line))
+		return;
+	if (kw_str_trim(line).len == 0) {
+		kw_ncu_text_end_rule(r);
+		return;
+	}
+	whole(r, line);
+}
+
+void kw_ncu_finish(struct kw_ncu *r)
+{
+	if (r->pending.len)
+		kw_launches_note(r->out, r->pending_line, "the row ends inside a quoted field; it was left out");
+	kw_ncu_text_end_rule(r);
+	end_capture(r);
+	kw_csv_release(&r->csv);
+	kw_buf_release(&r->rule);
+	kw_buf_release(&r->pending);
+}

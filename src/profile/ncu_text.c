@@ -1,0 +1,261 @@
+/* The details page as text: a line a launch, sections with tables, rules wrapped over lines. */
+#include "profile/ncu.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool holds(struct kw_str s, const char *word)
+{
+	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
+}
+
+/* "(4, 4, 1)" at p, up to its ')'; NULL: it is none. */
+static const char *after_triple(const char *p, const char *end)
+{
+	int numbers = 0;
+
+	if (p >= end || *p != '(')
+		return NULL;
+	for (p++; p < end && *p != ')'; p++) {
+		if (isdigit((unsigned char)*p))
+			numbers += !isdigit((unsigned char)p[-1]);
+		else if (*p != ',' && *p != ' ')
+			return NULL;
+	}
+	return p < end && numbers >= 1 && numbers <= 3 ? p + 1 : NULL;
+}
+
+/* Where the name ends: at " (GRID)x(BLOCK)", at ", 2023-Mar-12 20:20:45", or at ", Context". */
+static size_t name_end(struct kw_str line, struct kw_launch *k)
+{
+	const char *end = line.ptr + line.len;
+	const char *context = memmem(line.ptr, line.len, ", Context ", 10);
+	size_t stop = context ? (size_t)(context - line.ptr) : line.len;
+
+	for (size_t i = stop; i-- > 0;) {
+		const char *grid = line.ptr + i, *x = after_triple(grid, end), *tail;
+
+		if (!x || *x != 'x' || !(tail = after_triple(x + 1, end)))
+			continue;
+		kw_ncu_triple((struct kw_str){ grid, (size_t)(x - grid) }, k->grid);
+		kw_ncu_triple((struct kw_str){ x + 1, (size_t)(tail - x - 1) }, k->block);
+		return i;
+	}
+	for (size_t i = 0; i + 6 < stop; i++)
+		if (line.ptr[i] == ',' && line.ptr[i + 1] == ' ' && line.ptr[i + 2] == '2' && line.ptr[i + 3] == '0' &&
+		    isdigit((unsigned char)line.ptr[i + 4]) && line.ptr[i + 6] == '-')
+			return i;
+	return stop;
+}
+
+static bool launch_line(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_launch shape = { .line = 0 }, *k;
+	const char *cc = memmem(line.ptr, line.len, ", CC ", 5), *count;
+	size_t n;
+	double v;
+
+	if (!holds(line, ", Context ") || (!holds(line, "Stream ") && !holds(line, "Device ")))
+		return false;
+	n = name_end(line, &shape);
+	k = kw_launches_add(r->out, kw_str_trim((struct kw_str){ line.ptr, n }), r->line);
+	r->now = k;
+	r->mode = KW_NCU_NOTHING;
+	r->in_section = r->text_summary = false;
+	if (!k)
+		return true;
+	memcpy(k->grid, shape.grid, sizeof(k->grid));
+	memcpy(k->block, shape.block, sizeof(k->block));
+	if (k->grid[0])
+		kw_launch_set(k, KW_M_GRID, (double)k->grid[0] * (double)k->grid[1] * (double)k->grid[2]);
+	if (k->block[0])
+		kw_launch_set(k, KW_M_BLOCK, (double)k->block[0] * (double)k->block[1] * (double)k->block[2]);
+	if (cc) {
+		struct kw_str s = { cc + 5, (size_t)(line.ptr + line.len - cc - 5) }, part;
+
+		if (kw_str_split(&s, ',', &part) && kw_number_read(part, KW_NUMBER_POINT, &v))
+			kw_launch_set(k, KW_M_CC, round(v * 10));
+	}
+	count = memmem(line.ptr, line.len, "Invocations ", 12);
+	if (count) {
+		struct kw_str s = { count + 12, (size_t)(line.ptr + line.len - count - 12) }, part;
+
+		if (kw_str_split(&s, ',', &part) && kw_number_read(part, KW_NUMBER_POINT, &v))
+			kw_launch_set(k, KW_M_INVOCATIONS, v);
+	}
+	r->out->form = "Nsight Compute details page, text";
+	return true;
+}
+
+/* ---- tables ---- */
+
+enum { MAX_CHUNKS = 8 };
+
+/* Parts that two blanks or more (or a tab) divide. */
+static size_t chunks_of(struct kw_str line, struct kw_str out[MAX_CHUNKS])
+{
+	size_t n = 0, i = 0;
+
+	line = kw_str_trim(line);
+	while (i < line.len && n < MAX_CHUNKS) {
+		size_t start = i;
+
+		while (i < line.len && line.ptr[i] != '\t' && !(line.ptr[i] == ' ' && i + 1 < line.len && line.ptr[i + 1] == ' '))
+			i++;
+		out[n++] = (struct kw_str){ line.ptr + start, i - start };
+		while (i < line.len && (line.ptr[i] == ' ' || line.ptr[i] == '\t'))
+			i++;
+	}
+	return n;
+}
+
+/* "% 95.02": the unit and the value when one blank is between them. */
+static bool unit_and_value(struct kw_str s, struct kw_str *unit, struct kw_str *value)
+{
+	const char *blank = memchr(s.ptr, ' ', s.len);
+	enum kw_quantity dim;
+	double scale;
+
+	if (!blank || blank == s.ptr)
+		return false;
+	*unit = (struct kw_str){ s.ptr, (size_t)(blank - s.ptr) };
+	*value = kw_str_trim((struct kw_str){ blank, (size_t)(s.ptr + s.len - blank) });
+	return kw_unit_find(*unit, &dim, &scale);
+}
+
+/* "Memory Throughput % 95.02" with single blanks: the name is what a metric is called. */
+static bool single_blanks(struct kw_str s, struct kw_str *name, struct kw_str *unit, struct kw_str *value)
+{
+	const char *last = memrchr(s.ptr, ' ', s.len), *before;
+	enum kw_quantity dim;
+	double scale;
+
+	if (!last)
+		return false;
+	*value = (struct kw_str){ last + 1, (size_t)(s.ptr + s.len - last - 1) };
+	*name = kw_str_trim((struct kw_str){ s.ptr, (size_t)(last - s.ptr) });
+	*unit = (struct kw_str){ "", 0 };
+	if (kw_metric_find(*name, KW_QUANTITY_COUNT) >= 0)
+		return true;
+	before = memrchr(name->ptr, ' ', name->len);
+	if (!before)
+		return false;
+	*unit = (struct kw_str){ before + 1, (size_t)(name->ptr + name->len - before - 1) };
+	*name = kw_str_trim((struct kw_str){ name->ptr, (size_t)(before - name->ptr) });
+	return kw_unit_find(*unit, &dim, &scale) && kw_metric_find(*name, dim) >= 0;
+}
+
+static void table_row(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_str part[MAX_CHUNKS], name, unit = { "", 0 }, value;
+	size_t n = chunks_of(line, part);
+
+	if (n >= 3 && r->text_summary) {
+		double v;
+
+		name = part[0];
+		value = part[n - 1];
+		if (!kw_number_read(part[1], r->style, &v))
+			unit = part[1];
+	} else if (n >= 3) {
+		name = part[0];
+		unit = part[1];
+		value = part[2];
+	} else if (n == 2) {
+		name = part[0];
+		value = part[1];
+		if (!kw_str_starts(value, "(!)"))
+			unit_and_value(part[1], &unit, &value);
+	} else if (n != 1 || !single_blanks(part[0], &name, &unit, &value)) {
+		return;
+	}
+	kw_ncu_value(r, r->now, name, unit, value);
+}
+
+/* ---- rules ---- */
+
+void kw_ncu_text_end_rule(struct kw_ncu *r)
+{
+	static const char *const words[] = { "Est. Speedup: ", "Est. Local Speedup: ", "Estimated Speedup: " };
+	const char *kind = "";
+	double v = NAN;
+
+	if (!r->rule.len)
+		return;
+	for (size_t i = 0; i < 3; i++) {
+		const char *at = strstr(r->rule.ptr, words[i]);
+		struct kw_str s;
+
+		if (!at)
+			continue;
+		s = kw_str_from(at + strlen(words[i]));
+		s.len = strcspn(s.ptr, "% ");
+		kind = i == 1 ? "local" : "global";
+		if (!kw_number_read(s, r->style, &v))
+			v = NAN;
+	}
+	if (r->now)
+		kw_ncu_said(r->now, KW_STR(""), kw_str_from(r->rule_type), kw_buf_str(&r->rule), kw_str_from(kind), v);
+	kw_buf_reset(&r->rule);
+}
+
+/* "OPT   Est. Speedup: 50%": the beginning of a rule's text. */
+static bool rule_line(struct kw_ncu *r, struct kw_str bare)
+{
+	static const char *const types[] = { "OPT ", "INF ", "WRN ", "ERR ", "SOL " };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!kw_str_starts(bare, types[i]))
+			continue;
+		kw_ncu_text_end_rule(r);
+		snprintf(r->rule_type, sizeof(r->rule_type), "%.3s", types[i]);
+		bare = kw_str_trim((struct kw_str){ bare.ptr + 4, bare.len - 4 });
+		kw_buf_add(&r->rule, bare.ptr, bare.len);
+		return true;
+	}
+	return false;
+}
+
+static bool only_dashes(struct kw_str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (s.ptr[i] != '-' && s.ptr[i] != ' ')
+			return false;
+	return s.len > 0;
+}
+
+void kw_ncu_text_line(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_str bare = kw_str_trim(line);
+
+	if (launch_line(r, bare))
+		return;
+	if (!r->now)
+		return;
+	if (kw_str_starts(bare, "Section: ")) {
+		kw_ncu_text_end_rule(r);
+		r->in_section = true;
+		r->text_summary = false;
+		return;
+	}
+	if (only_dashes(bare)) {
+		kw_ncu_text_end_rule(r);
+		return;
+	}
+	if (rule_line(r, bare))
+		return;
+	if (r->rule.len) {
+		kw_buf_addc(&r->rule, ' ');
+		kw_buf_add(&r->rule, bare.ptr, bare.len);
+		return;
+	}
+	if (kw_str_starts(bare, "Metric Name")) {
+		r->text_summary = holds(bare, "Average");
+		return;
+	}
+	/* What the program printed between two launches is not indented. */
+	if (r->mode == KW_NCU_NOTHING && (r->in_section || line.ptr[0] == ' ' || line.ptr[0] == '\t'))
+		table_row(r, line);
+}

@@ -1,0 +1,127 @@
+/* What `perf stat` prints, as text or with -x. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "profile/csv.h"
+#include "profile/input.h"
+
+/* "cycles:u", "cpu_core/cycles/" and "cycles" are one event; hybrid ones of the small cores are left out. */
+static int event_of(struct kw_str name)
+{
+	const char *colon = memrchr(name.ptr, ':', name.len);
+	int m;
+
+	if (colon && name.ptr + name.len - colon <= 4)
+		name.len = (size_t)(colon - name.ptr);
+	m = kw_metric_find(name, KW_QUANTITY_TIME);
+	return m >= 0 ? m : kw_metric_find(name, KW_QUANTITY_COUNT);
+}
+
+static void value(struct kw_launch *k, struct kw_str number, struct kw_str unit, struct kw_str event, enum kw_number_style style)
+{
+	enum kw_quantity dim;
+	double scale, v;
+	int m = event_of(event);
+
+	if (!kw_number_read(number, style, &v)) {
+		if (kw_number_is_missing(number) && number.len)
+			kw_launch_unknown(k, event);
+		return;
+	}
+	if (m < 0)
+		return;
+	if (!kw_unit_find(unit, &dim, &scale))
+		scale = 1;
+	/* -x gives the task clock in ms with the unit "msec". */
+	kw_launch_set(k, m, v * (kw_metric_quantity(m) == KW_QUANTITY_TIME ? (unit.len ? scale : 1e6) : 1));
+}
+
+static bool text_line(struct kw_launch *k, struct kw_str line, enum kw_number_style style)
+{
+	struct kw_str bare = kw_str_trim(line), number, event, unit = { "", 0 };
+	size_t i = 0, start;
+
+	if (bare.len == 0 || (!isdigit((unsigned char)*bare.ptr) && *bare.ptr != '<'))
+		return false;
+	while (i < bare.len && bare.ptr[i] != ' ')
+		i++;
+	if (*bare.ptr == '<')
+		while (i < bare.len && bare.ptr[i - 1] != '>')
+			i++;
+	number = (struct kw_str){ bare.ptr, i };
+	while (i < bare.len && bare.ptr[i] == ' ')
+		i++;
+	start = i;
+	while (i < bare.len && bare.ptr[i] != ' ')
+		i++;
+	event = (struct kw_str){ bare.ptr + start, i - start };
+	if (kw_str_eqz(event, "msec") || kw_str_eqz(event, "seconds")) {
+		unit = event;
+		while (i < bare.len && bare.ptr[i] == ' ')
+			i++;
+		start = i;
+		while (i < bare.len && bare.ptr[i] != ' ')
+			i++;
+		event = (struct kw_str){ bare.ptr + start, i - start };
+	}
+	if (kw_str_eqz(unit, "seconds")) {
+		double v;
+
+		if (kw_str_eqz(event, "time") && kw_number_read(number, style, &v))
+			kw_launch_set(k, KW_M_DURATION_NS, v * 1e9);
+		return true;
+	}
+	value(k, number, unit, event, style);
+	return true;
+}
+
+void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
+{
+	struct kw_str rest = { text, len }, line;
+	enum kw_number_style style = KW_NUMBER_POINT;
+	struct kw_launch *k = NULL;
+	struct kw_csv csv;
+	int n = 0;
+
+	/* "1.234.567 cycles" and "0,53 seconds": perf writes as the locale wants. */
+	if (memmem(text, len, ",", 1) && memmem(text, len, " seconds time", 13)) {
+		const char *at = memmem(text, len, " seconds time", 13);
+
+		for (const char *p = at; p > text && p[-1] != ' ' && p[-1] != '\n'; p--)
+			if (p[-1] == ',')
+				style = KW_NUMBER_COMMA;
+	}
+	kw_csv_init(&csv, memmem(text, len, ";cycles", 7) ? ';' : ',');
+	out->form = "perf stat";
+	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
+		const char *name = memmem(line.ptr, line.len, "stats for '", 11);
+
+		n++;
+		if (name || !k) {
+			struct kw_str s = KW_STR("");
+
+			if (name) {
+				s = (struct kw_str){ name + 11, (size_t)(line.ptr + line.len - name - 11) };
+				s.len = memchr(s.ptr, '\'', s.len) ? (size_t)((const char *)memchr(s.ptr, '\'', s.len) - s.ptr) : s.len;
+			}
+			if (!k || k->kernel[0]) {
+				k = kw_launches_add(out, s, n);
+				if (!k)
+					break;
+				kw_launch_set(k, KW_M_GPU, 0);
+			} else {
+				k->kernel = kw_launches_intern(out, s);
+			}
+			if (name)
+				continue;
+		}
+		if (kw_str_trim(line).len == 0 || *kw_str_trim(line).ptr == '#')
+			continue;
+		if (!memmem(line.ptr, line.len, "  ", 2) && kw_csv_split(&csv, kw_str_trim(line)) && csv.count >= 3)
+			value(k, csv.field[0], csv.field[1], csv.field[2], style);
+		else
+			text_line(k, line, style);
+	}
+	kw_csv_release(&csv);
+}

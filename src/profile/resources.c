@@ -1,0 +1,165 @@
+/* Registers, spills, shared memory: from a cubin, and from what ptxas prints. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cubin.h"
+#include "backend/cuda.h"
+#include "profile/input.h"
+
+enum { MAX_FUNCTIONS = 512, MAX_NAME = 256 };
+
+static void set_if(struct kw_launch *k, int metric, double v)
+{
+	if (v > 0)
+		kw_launch_set(k, metric, v);
+}
+
+void kw_read_cubin(const char *bytes, size_t len, struct kw_launches *out)
+{
+	struct kw_cubin c;
+	struct kw_buf names;
+	struct kw_str rest, name;
+
+	out->form = "a CUDA object (cubin)";
+	if (!kw_cubin_open(&c, bytes, len)) {
+		kw_launches_note(out, 0, "these bytes are no CUDA object");
+		return;
+	}
+	kw_buf_init(&names, 1 << 20);
+	kw_cubin_list_kernels(&c, &names);
+	rest = kw_buf_str(&names);
+	while (rest.len && kw_str_split(&rest, ',', &name)) {
+		struct kw_cubin_kernel k;
+		struct kw_launch *l;
+		char text[MAX_NAME], plain[128];
+		bool several;
+
+		name = kw_str_trim(name);
+		snprintf(text, sizeof(text), "%.*s", (int)(name.len < MAX_NAME - 1 ? name.len : MAX_NAME - 1), name.ptr);
+		if (!kw_cubin_kernel(&c, text, &k, &several))
+			continue;
+		l = kw_launches_add(out, kw_str_from(kw_plain_name(text, plain, sizeof(plain))), 0);
+		if (!l)
+			break;
+		l->value[KW_M_GPU] = 1;
+		kw_launch_set(l, KW_M_ARCH, c.sm);
+		kw_launch_set(l, KW_M_REGISTERS, k.facts.registers);
+		kw_launch_set(l, KW_M_STATIC_SMEM, (double)k.facts.static_smem_bytes);
+		kw_launch_set(l, KW_M_STACK, (double)k.facts.stack_bytes);
+		set_if(l, KW_M_BOUND_THREADS, k.facts.max_threads);
+		set_if(l, KW_M_BLOCK, (double)(k.facts.block[0] * k.facts.block[1] * k.facts.block[2]));
+	}
+	kw_buf_release(&names);
+	if (out->count == 0)
+		kw_launches_note(out, 0, "there is no kernel in this object");
+}
+
+/* ---- ptxas ---- */
+
+static bool find(struct kw_str s, const char *word, struct kw_str *behind)
+{
+	const char *at = memmem(s.ptr, s.len, word, strlen(word));
+
+	if (at)
+		*behind = (struct kw_str){ at + strlen(word), (size_t)(s.ptr + s.len - at) - strlen(word) };
+	return at != NULL;
+}
+
+/* The number that ends right before a word: "24 bytes spill stores". */
+static double before(struct kw_str s, const char *word)
+{
+	const char *at = memmem(s.ptr, s.len, word, strlen(word)), *start;
+	double v;
+
+	if (!at)
+		return -1;
+	while (at > s.ptr && at[-1] == ' ')
+		at--;
+	for (start = at; start > s.ptr && isdigit((unsigned char)start[-1]);)
+		start--;
+	return kw_str_to_f64((struct kw_str){ start, (size_t)(at - start) }, &v) ? v : -1;
+}
+
+static struct kw_launch *function(struct kw_launches *out, struct kw_str name, int line)
+{
+	char text[MAX_NAME], plain[128];
+	size_t n = 0;
+
+	name = kw_str_trim(name);
+	if (name.len && *name.ptr == '\'')
+		name = (struct kw_str){ name.ptr + 1, name.len - 1 };
+	while (n < name.len && n < MAX_NAME - 1 && (isalnum((unsigned char)name.ptr[n]) || name.ptr[n] == '_' || name.ptr[n] == '$'))
+		n++;
+	snprintf(text, sizeof(text), "%.*s", (int)n, name.ptr);
+	kw_plain_name(text, plain, sizeof(plain));
+	/* "Compiling entry function" and "Function properties" are about the same one. */
+	for (size_t i = out->count; i-- > 0 && i + 4 > out->count;)
+		if (strcmp(out->list[i]->id, text) == 0)
+			return out->list[i];
+	if (out->count >= MAX_FUNCTIONS)
+		return NULL;
+	struct kw_launch *k = kw_launches_add(out, kw_str_from(plain), line);
+
+	if (k) {
+		k->id = kw_launches_intern(out, kw_str_from(text));
+		k->value[KW_M_GPU] = 1;
+	}
+	return k;
+}
+
+void kw_read_log(const char *text, size_t len, struct kw_launches *out)
+{
+	struct kw_str rest = { text, len }, line, behind;
+	struct kw_launch *now = NULL;
+	int n = 0;
+
+	out->form = "a compiler's log";
+	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
+		double v;
+
+		n++;
+		if (find(line, "Compiling entry function ", &behind) || find(line, "Function properties for ", &behind)) {
+			now = function(out, behind, n);
+			continue;
+		}
+		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) || (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
+			now = function(out, KW_STR(""), n);
+		if (!now)
+			continue;
+		if ((v = before(line, "bytes stack frame")) >= 0)
+			kw_launch_set(now, KW_M_STACK, v);
+		if ((v = before(line, "bytes spill stores")) >= 0)
+			kw_launch_set(now, KW_M_SPILL_STORE, v);
+		if ((v = before(line, "bytes spill loads")) >= 0)
+			kw_launch_set(now, KW_M_SPILL_LOAD, v);
+		if (find(line, "Used ", &behind) && (v = before(line, "registers")) >= 0)
+			kw_launch_set(now, KW_M_REGISTERS, v);
+		if (find(line, "Used ", &behind) && (v = before(line, "bytes smem")) >= 0)
+			kw_launch_set(now, KW_M_STATIC_SMEM, v);
+		if ((v = before(line, "threads per block")) > 0 || (v = before(line, "threads a block")) > 0)
+			kw_launch_set(now, KW_M_BLOCK, v);
+	}
+}
+
+void kw_read_vector_report(const char *text, size_t len, struct kw_launch *k)
+{
+	struct kw_str rest = { text, len }, line;
+
+	kw_launch_add_count(k, KW_M_LOOPS_VECTOR, 0);
+	kw_launch_add_count(k, KW_M_LOOPS_SCALAR, 0);
+	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
+		bool good = memmem(line.ptr, line.len, "optimized: loop vectorized", 26) != NULL;
+		bool bad = memmem(line.ptr, line.len, "missed: couldn't vectorize loop", 31) != NULL;
+		const char *colon = memchr(line.ptr, ':', line.len);
+		int number = 0;
+
+		if ((!good && !bad) || !colon)
+			continue;
+		for (const char *p = colon + 1; p < line.ptr + line.len && isdigit((unsigned char)*p); p++)
+			number = number < 100000000 ? number * 10 + (*p - '0') : number;
+		kw_launch_add_count(k, good ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, 1);
+		if (bad)
+			kw_launch_place(k, KW_M_LOOPS_SCALAR, number, KW_STR(""));
+	}
+}

@@ -1,0 +1,646 @@
+/* What the text of a CUDA or OpenCL kernel says: literals, divisions, atomics, barriers, tiles of shared memory. No compiler
+ * is asked, so each fact is one that the text alone decides; what needs types that it does not show is left out. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/input.h"
+
+enum { MAX_NAMES = 256, MAX_LOOPS = 64 };
+
+enum name_kind { INTEGER, CONSTANT, LANE, SHARED, LOCAL_ARRAY };
+struct name {
+	size_t token;                     /* where it is declared */
+	enum name_kind kind;
+	int bytes;                        /* of an element of an array */
+	long last, before;                /* its last dimension, and the one before; 0: none or not known */
+};
+struct loop {
+	size_t end, var;                  /* var: token of the running index; 0: none */
+	bool fixed;                       /* its bound is a constant */
+};
+struct scan {
+	const struct kw_tokens *t;
+	struct kw_launch *k;
+	size_t from, to;
+	struct name names[MAX_NAMES];
+	size_t name_count;
+	struct loop loops[MAX_LOOPS];
+	size_t loop_count;
+	size_t guard_end;                 /* inside `if (threadIdx.x == 0)` up to here */
+	bool opencl;
+};
+
+static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words)
+{
+	return kw_tokens_hold(t, i, i + 1, words);
+}
+
+static const char *const integers[] = { "int", "unsigned", "long", "short", "size_t", "uint", "ulong", "int32_t", "uint32_t",
+					"int64_t", "uint64_t", "ptrdiff_t", NULL };
+
+static const struct name *find_name(const struct scan *s, size_t i, enum name_kind kind)
+{
+	for (size_t n = s->name_count; n-- > 0;)
+		if (s->names[n].kind == kind && kw_token_same(s->t, s->names[n].token, i))
+			return &s->names[n];
+	return NULL;
+}
+
+static struct name *add_name(struct scan *s, size_t token, enum name_kind kind)
+{
+	if (s->name_count == MAX_NAMES)
+		return NULL;
+	s->names[s->name_count] = (struct name){ .token = token, .kind = kind };
+	return &s->names[s->name_count++];
+}
+
+static void fact(struct scan *s, int metric, size_t i)
+{
+	kw_launch_add_count(s->k, metric, 1);
+	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
+}
+
+/* ---- constants ---- */
+
+/* The value of `#define NAME 32`; 0: none. */
+static long defined_as(const struct scan *s, size_t i)
+{
+	const struct kw_token *w = &s->t->list[i];
+
+	for (size_t d = 0; d < s->t->count; d++) {
+		const struct kw_token *k = &s->t->list[d];
+		const char *p = k->ptr, *end = k->ptr + k->len;
+
+		if (k->kind != KW_TOKEN_DIRECTIVE || k->len < 8 || memcmp(p, "#define", 7) != 0)
+			continue;
+		for (p += 7; p < end && (*p == ' ' || *p == '\t');)
+			p++;
+		if ((size_t)(end - p) > w->len && memcmp(p, w->ptr, w->len) == 0 && isspace((unsigned char)p[w->len]))
+			return strtol(p + w->len, NULL, 0);
+	}
+	return 0;
+}
+
+/* constexpr int N = 32; const int N = 32; anywhere before. */
+static long declared_as(const struct scan *s, size_t i)
+{
+	for (size_t d = 2; d + 2 < s->t->count; d++)
+		if (kw_token_same(s->t, d, i) && kw_token_is(s->t, d + 1, "=") && s->t->list[d + 2].kind == KW_TOKEN_NUMBER &&
+		    is_any(s->t, d - 1, integers) &&
+		    (kw_token_is(s->t, d - 2, "const") || kw_token_is(s->t, d - 2, "constexpr") ||
+		     (d > 2 && (kw_token_is(s->t, d - 3, "const") || kw_token_is(s->t, d - 3, "constexpr")))))
+			return strtol(s->t->list[d + 2].ptr, NULL, 0);
+	return 0;
+}
+
+/* The value of one token; 0: not known. */
+static long value_of(const struct scan *s, size_t i)
+{
+	long v;
+
+	if (i >= s->t->count)
+		return 0;
+	if (s->t->list[i].kind == KW_TOKEN_NUMBER)
+		return strtol(s->t->list[i].ptr, NULL, 0);
+	if (s->t->list[i].kind != KW_TOKEN_WORD)
+		return 0;
+	v = defined_as(s, i);
+	return v ? v : declared_as(s, i);
+}
+
+/* "32", "TILE", "TILE + 1", "TILE * 2" in [from, to); 0: not known. */
+static long dimension(const struct scan *s, size_t from, size_t to)
+{
+	long a = from < to ? value_of(s, from) : 0, b = from + 2 < to ? value_of(s, from + 2) : 0;
+
+	if (from + 1 == to)
+		return a;
+	if (from + 3 != to || a == 0 || b == 0 || a > 1 << 20 || b > 1 << 20)
+		return 0;
+	return kw_token_is(s->t, from + 1, "+")	  ? a + b
+	       : kw_token_is(s->t, from + 1, "*") ? a * b
+	       : kw_token_is(s->t, from + 1, "-") ? a - b
+						  : 0;
+}
+
+/* A parameter of a template, a macro's name, a constant: known when it is compiled. */
+static bool is_constant(const struct scan *s, size_t i)
+{
+	const struct kw_token *k = &s->t->list[i];
+	bool upper = k->kind == KW_TOKEN_WORD && k->len > 1;
+
+	if (k->kind == KW_TOKEN_NUMBER)
+		return true;
+	for (uint32_t n = 0; n < k->len && upper; n++)
+		upper = isupper((unsigned char)k->ptr[n]) || isdigit((unsigned char)k->ptr[n]) || k->ptr[n] == '_';
+	return upper || find_name(s, i, CONSTANT) || value_of(s, i) != 0 || kw_token_is(s->t, i, "sizeof") ||
+	       kw_token_is(s->t, i, "warpSize");
+}
+
+/* ---- declarations ---- */
+
+static int element_bytes(const struct kw_tokens *t, size_t i)
+{
+	static const char *const two[] = { "half", "__half", "__nv_bfloat16", "short", "bfloat16", NULL };
+	static const char *const eight[] = { "double", "float2", "int64_t", "long", "int2", NULL };
+	static const char *const one[] = { "char", "int8_t", "uint8_t", NULL };
+	static const char *const sixteen[] = { "float4", "int4", "uint4", "double2", NULL };
+
+	return is_any(t, i, two) ? 2 : is_any(t, i, eight) ? 8 : is_any(t, i, one) ? 1 : is_any(t, i, sixteen) ? 16 : 4;
+}
+
+/* `float tile[32][33]` from the name on. */
+static void array(struct scan *s, size_t i, bool shared)
+{
+	struct name *n = add_name(s, i, shared ? SHARED : LOCAL_ARRAY);
+	size_t at = i + 1;
+
+	if (!n)
+		return;
+	n->bytes = element_bytes(s->t, i - 1);
+	while (kw_token_is(s->t, at, "[") && s->t->list[at].match > at) {
+		n->before = n->last;
+		n->last = dimension(s, at + 1, s->t->list[at].match);
+		at = s->t->list[at].match + 1;
+	}
+}
+
+static bool holds_lane(const struct scan *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		if (kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x"))
+			return true;
+		if ((kw_token_is(s->t, i, "get_global_id") || kw_token_is(s->t, i, "get_local_id")) && kw_token_is(s->t, i + 2, "0"))
+			return true;
+		if (s->t->list[i].kind == KW_TOKEN_WORD && find_name(s, i, LANE) && !kw_token_is(s->t, i - 1, "."))
+			return true;
+	}
+	return false;
+}
+
+/* `int i = EXPRESSION;`: an integer, and one that runs with the lanes where it is the thread's index plus something. */
+static void integer(struct scan *s, size_t i)
+{
+	static const char *const breaks[] = { "/", "*", "[", "?", NULL };
+	size_t end = i + 2;
+	bool lane;
+
+	add_name(s, i, INTEGER);
+	if (!kw_token_is(s->t, i + 1, "="))
+		return;
+	while (end < s->to && !kw_token_is(s->t, end, ";") && !kw_token_is(s->t, end, ","))
+		end = s->t->list[end].match > end ? s->t->list[end].match + 1 : end + 1;
+	lane = holds_lane(s, i + 2, end);
+	/* blockIdx.x * blockDim.x + threadIdx.x multiplies, but not the lane. */
+	if (lane && kw_tokens_hold(s->t, i + 2, end, breaks)) {
+		for (size_t k = i + 2; k < end && lane; k++) {
+			bool here = holds_lane(s, k, k + 3 < end ? k + 3 : end) &&
+				    (kw_token_is(s->t, k, "threadIdx") || find_name(s, k, LANE));
+			size_t after = kw_token_is(s->t, k, "threadIdx") ? k + 3 : k + 1;
+
+			if (here && (is_any(s->t, after, breaks) || is_any(s->t, k - 1, breaks)))
+				lane = false;
+		}
+	}
+	if (lane)
+		add_name(s, i, LANE);
+}
+
+static void declaration(struct scan *s, size_t i)
+{
+	static const char *const kept[] = { "[", ";", "=", ",", ")", NULL };
+	size_t back = i;
+	bool shared = false, constant = false;
+
+	if (s->t->list[i].kind != KW_TOKEN_WORD || !is_any(s->t, i + 1, kept) || i == 0)
+		return;
+	if (s->t->list[i - 1].kind != KW_TOKEN_WORD)
+		return;
+	while (back > s->from && (s->t->list[back - 1].kind == KW_TOKEN_WORD || kw_token_is(s->t, back - 1, "*")) && i - back < 6) {
+		back--;
+		shared = shared || kw_token_is(s->t, back, "__shared__") || kw_token_is(s->t, back, "__local") ||
+			 kw_token_is(s->t, back, "local");
+		constant = constant || kw_token_is(s->t, back, "constexpr");
+	}
+	if (kw_token_is(s->t, i - 1, "return") || kw_token_is(s->t, i - 1, "else"))
+		return;
+	if (kw_token_is(s->t, i + 1, "[")) {
+		array(s, i, shared);
+		return;
+	}
+	if (!is_any(s->t, i - 1, integers) && !kw_token_is(s->t, i - 1, "auto"))
+		return;
+	if (constant)
+		add_name(s, i, CONSTANT);
+	else
+		integer(s, i);
+}
+
+/* ---- facts ---- */
+
+static bool is_operator(const struct kw_tokens *t, size_t i)
+{
+	static const char *const list[] = { "+", "-", "*", "/", "?", ":", "<", ">", "<=", ">=", "==", "!=", "*=", "+=", "-=", "/=", NULL };
+
+	return is_any(t, i, list);
+}
+
+static void literal(struct scan *s, size_t i)
+{
+	size_t before = i - 1;
+
+	if (!kw_token_is_double(s->t, i))
+		return;
+	if (kw_token_is(s->t, before, "-") && !is_operator(s->t, before - 1) && s->t->list[before - 1].kind == KW_TOKEN_MARK)
+		before--;
+	/* `float x = 0.0;` and T(0.5) are converted when compiled; in an expression the double spreads. */
+	if (is_operator(s->t, before) || is_operator(s->t, i + 1))
+		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);
+}
+
+static void division(struct scan *s, size_t i)
+{
+	bool remainder = kw_token_is(s->t, i, "%") || kw_token_is(s->t, i, "%=");
+	size_t right = i + 1;
+
+	if (!remainder && !kw_token_is(s->t, i, "/") && !kw_token_is(s->t, i, "/="))
+		return;
+	if (right >= s->to || is_constant(s, right) || s->t->list[right].kind == KW_TOKEN_NUMBER)
+		return;
+	if (kw_token_is(s->t, right, "(") && !remainder)
+		return;
+	if (!remainder && !find_name(s, right, INTEGER) && !kw_token_is(s->t, right, "blockDim") && !kw_token_is(s->t, right, "gridDim"))
+		return;
+	/* A float over an int is a float. */
+	if (!remainder && s->t->list[i - 1].kind == KW_TOKEN_WORD && !find_name(s, i - 1, INTEGER) && !find_name(s, i - 1, LANE) &&
+	    !kw_token_is(s->t, i - 2, "."))
+		return;
+	fact(s, KW_M_CODE_DIV, i);
+	if (s->loop_count)
+		fact(s, KW_M_CODE_DIV_LOOP, i);
+}
+
+static bool is_atomic(const struct kw_tokens *t, size_t i)
+{
+	static const char *const names[] = { "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicInc", "atomicDec",
+					     "atomicExch", "atomicCAS", "atomicOr", "atomicAnd", "atomicXor", "atomic_add",
+					     "atomic_inc", "atomic_max", "atomic_min", "atom_add", "atomic_fetch_add",
+					     "atomicAdd_block", "atomic_sub", "atomic_or", "atomic_xchg", "atomic_cmpxchg", NULL };
+
+	return kw_token_is(t, i + 1, "(") && is_any(t, i, names);
+}
+
+static void atomic(struct scan *s, size_t i)
+{
+	size_t end = s->t->list[i + 1].match;
+	bool shared = false;
+
+	for (size_t k = i + 2; k < end && !kw_token_is(s->t, k, ","); k++)
+		shared = shared || find_name(s, k, SHARED);
+	if (shared) {
+		fact(s, KW_M_CODE_ATOMIC_SHARED, i);
+		return;
+	}
+	fact(s, KW_M_CODE_ATOMIC_GLOBAL, i);
+	if (i < s->guard_end)
+		kw_launch_add_count(s->k, KW_M_CODE_ATOMIC_GUARDED, 1);
+	else if (s->loop_count)
+		fact(s, KW_M_CODE_ATOMIC_LOOP, i);
+}
+
+/* Lanes side by side, `stride` elements apart: worse ones replace better ones. */
+static void conflict(struct scan *s, size_t i, long stride, int bytes)
+{
+	long words = stride * bytes / 4;
+	int ways;
+
+	if (stride <= 0 || stride > 1 << 20 || (bytes < 4 && stride * bytes % 4 != 0))
+		return;
+	ways = kw_bank_conflict_ways((int)words, 0);
+	if (ways < 2 || (kw_launch_has(s->k, KW_M_CODE_CONFLICT_WAYS) && s->k->value[KW_M_CODE_CONFLICT_WAYS] >= ways))
+		return;
+	s->k->value[KW_M_CODE_CONFLICT_WAYS] = ways;
+	s->k->value[KW_M_CODE_CONFLICT_STRIDE] = (double)words;
+	kw_launch_place(s->k, KW_M_CODE_CONFLICT_WAYS, s->t->list[i].line, kw_token_line(s->t, i));
+}
+
+/* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
+static long lane_factor(const struct scan *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		size_t first, last;
+		bool thread = kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x");
+
+		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && find_name(s, i, LANE)))
+			continue;
+		first = i;
+		last = thread ? i + 2 : i;
+		/* (size_t)i * n */
+		if (kw_token_is(s->t, last + 1, "*") && last + 2 < to) {
+			long v = value_of(s, last + 2);
+
+			return v ? v : -1;
+		}
+		if (first > from + 1 && kw_token_is(s->t, first - 1, "*")) {
+			long v = value_of(s, first - 2);
+
+			return v ? v : -1;
+		}
+	}
+	return 0;
+}
+
+static void subscript(struct scan *s, size_t i)
+{
+	const struct name *tile = find_name(s, i, SHARED), *local = find_name(s, i, LOCAL_ARRAY);
+	size_t a = i + 1, a_end, b, b_end;
+	long factor;
+
+	if (!kw_token_is(s->t, a, "[") || s->t->list[a].match <= a || s->t->list[i].kind != KW_TOKEN_WORD ||
+	    s->t->list[i - 1].kind == KW_TOKEN_WORD)
+		return;
+	a_end = s->t->list[a].match;
+	b = a_end + 1;
+	b_end = kw_token_is(s->t, b, "[") ? s->t->list[b].match : 0;
+	if (tile && b_end > b) {
+		if (holds_lane(s, a + 1, a_end) && !holds_lane(s, b + 1, b_end) && lane_factor(s, a + 1, a_end) == 0)
+			conflict(s, i, tile->last, tile->bytes);
+		return;
+	}
+	factor = lane_factor(s, a + 1, a_end);
+	if (tile) {
+		if (factor > 1)
+			conflict(s, i, factor, tile->bytes);
+		return;
+	}
+	if (local) {
+		for (size_t k = a + 1; k < a_end; k++) {
+			bool fixed = s->t->list[k].kind != KW_TOKEN_WORD || is_constant(s, k);
+
+			for (size_t l = 0; l < s->loop_count && !fixed; l++)
+				fixed = s->loops[l].fixed && s->loops[l].var && kw_token_same(s->t, s->loops[l].var, k);
+			if (!fixed) {
+				fact(s, KW_M_CODE_DYNAMIC_ARRAY, i);
+				return;
+			}
+		}
+		return;
+	}
+	if (factor == -1 || factor > 8)
+		fact(s, KW_M_CODE_STRIDED, i);
+}
+
+/* acc += a[…] * b[…] in a loop, where one index steps by rows. */
+static void product(struct scan *s, size_t i)
+{
+	size_t end = i, stars = 0, arrays = 0, rows = 0;
+
+	if (!kw_token_is(s->t, i, "+=") || s->loop_count == 0)
+		return;
+	for (end = i + 1; end < s->to && !kw_token_is(s->t, end, ";"); end++) {
+		if (kw_token_is(s->t, end, "[") && s->t->list[end].match > end) {
+			static const char *const star[] = { "*", NULL };
+
+			arrays++;
+			rows += kw_tokens_hold(s->t, end, s->t->list[end].match, star) || kw_token_is(s->t, s->t->list[end].match + 1, "[");
+			end = s->t->list[end].match;
+		} else if (kw_token_is(s->t, end, "*")) {
+			stars++;
+		}
+	}
+	if (stars && arrays >= 2 && rows)
+		kw_launch_add_count(s->k, KW_M_CODE_MATMUL, 1);
+}
+
+static void loop(struct scan *s, size_t i)
+{
+	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
+	struct loop *l;
+
+	if (s->loop_count == MAX_LOOPS || close <= open)
+		return;
+	l = &s->loops[s->loop_count++];
+	*l = (struct loop){ .end = kw_token_statement_end(s->t, i) };
+	if (!kw_token_is(s->t, i, "for"))
+		return;
+	while (at < close && !kw_token_is(s->t, at, "="))
+		at++;
+	l->var = at < close && at > open + 1 ? at - 1 : 0;
+	while (at < close && !kw_token_is(s->t, at, "<") && !kw_token_is(s->t, at, "<=") && !kw_token_is(s->t, at, ">") && !kw_token_is(s->t, at, ">="))
+		at++;
+	l->fixed = at + 1 < close && is_constant(s, at + 1);
+}
+
+static void guard(struct scan *s, size_t i)
+{
+	static const char *const names[] = { "threadIdx", "lane", "lane_id", "laneId", "tid", "get_local_id", "laneid", "warp_lane", NULL };
+	size_t open = i + 1, close = s->t->list[open].match;
+
+	if (close <= open || !kw_tokens_hold(s->t, open, close, names))
+		return;
+	for (size_t k = open; k + 1 < close; k++)
+		if ((kw_token_is(s->t, k, "==") && kw_token_is(s->t, k + 1, "0")) || (kw_token_is(s->t, k, "!") && k > open))
+			s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
+}
+
+static void words(struct scan *s, size_t i)
+{
+	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or", NULL };
+	static const char *const matrix[] = { "mma_sync", "wgmma", "load_matrix_sync", "tcgen05", NULL };
+	static const char *const async[] = { "__pipeline_memcpy_async", "memcpy_async", "cp_async_bulk_tensor_2d_global_to_shared", NULL };
+	static const char *const halves[] = { "half", "__half", "half2", "__half2", "__nv_bfloat16", "__nv_bfloat162", "bfloat16",
+					      "kw_f16", "kw_bf16", NULL };
+	static const char *const doubles[] = { "double", "double2", "double4", "float64_t", NULL };
+
+	if (is_any(s->t, i, barriers) && kw_token_is(s->t, i + 1, "(")) {
+		fact(s, KW_M_CODE_BARRIER, i);
+		if (s->loop_count)
+			fact(s, KW_M_CODE_BARRIER_LOOP, i);
+	} else if (is_any(s->t, i, matrix)) {
+		fact(s, KW_M_CODE_MATRIX, i);
+	} else if (is_any(s->t, i, async)) {
+		fact(s, KW_M_CODE_ASYNC, i);
+	} else if (is_any(s->t, i, halves)) {
+		kw_launch_add_count(s->k, KW_M_CODE_HALF, 1);
+	} else if (is_any(s->t, i, doubles)) {
+		kw_launch_add_count(s->k, KW_M_CODE_DOUBLES, 1);
+	} else if (is_atomic(s->t, i)) {
+		atomic(s, i);
+	}
+}
+
+/* Inline assembly says what it is in a string. */
+static void assembly(struct scan *s, size_t i)
+{
+	const struct kw_token *k = &s->t->list[i];
+
+	if (memmem(k->ptr, k->len, "mma.sync", 8) || memmem(k->ptr, k->len, "wgmma.mma", 9) || memmem(k->ptr, k->len, "tcgen05.mma", 11))
+		fact(s, KW_M_CODE_MATRIX, i);
+	if (memmem(k->ptr, k->len, "cp.async", 8))
+		fact(s, KW_M_CODE_ASYNC, i);
+}
+
+static void body(struct scan *s)
+{
+	for (size_t i = s->from; i < s->to; i++) {
+		while (s->loop_count && i > s->loops[s->loop_count - 1].end)
+			s->loop_count--;
+		declaration(s, i);
+		switch (s->t->list[i].kind) {
+		case KW_TOKEN_NUMBER:
+			literal(s, i);
+			break;
+		case KW_TOKEN_STRING:
+			assembly(s, i);
+			break;
+		case KW_TOKEN_MARK:
+			division(s, i);
+			product(s, i);
+			break;
+		case KW_TOKEN_WORD:
+			if ((kw_token_is(s->t, i, "for") || kw_token_is(s->t, i, "while")) && kw_token_is(s->t, i + 1, "("))
+				loop(s, i);
+			else if (kw_token_is(s->t, i, "if") && kw_token_is(s->t, i + 1, "("))
+				guard(s, i);
+			else {
+				words(s, i);
+				subscript(s, i);
+			}
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* ---- functions ---- */
+
+/* __launch_bounds__(256, 2) between `from` and the name. */
+static void bounds(struct scan *s, size_t from, size_t name)
+{
+	for (size_t i = from; i + 2 < name; i++) {
+		size_t end = s->t->list[i + 1].match;
+
+		if (!kw_token_is(s->t, i, "__launch_bounds__"))
+			continue;
+		if (value_of(s, i + 2) > 0)
+			kw_launch_set(s->k, KW_M_BOUND_THREADS, (double)value_of(s, i + 2));
+		if (kw_token_is(s->t, i + 3, ",") && i + 4 < end && value_of(s, i + 4) > 0)
+			kw_launch_set(s->k, KW_M_BOUND_BLOCKS, (double)value_of(s, i + 4));
+	}
+}
+
+/* template <int N, …>: constants. */
+static void template_names(struct scan *s, size_t from, size_t name)
+{
+	for (size_t i = from; i + 1 < name; i++)
+		if (is_any(s->t, i, integers) && s->t->list[i + 1].kind == KW_TOKEN_WORD &&
+		    (kw_token_is(s->t, i + 2, ",") || kw_token_is(s->t, i + 2, ">") || kw_token_is(s->t, i + 2, "=")))
+			add_name(s, i + 1, CONSTANT);
+}
+
+static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out, bool opencl)
+{
+	static const int zero[] = { KW_M_CODE_DOUBLES, KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV, KW_M_CODE_BARRIER,
+				    KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_SHARED, KW_M_CODE_MATRIX, KW_M_CODE_ASYNC };
+	struct scan *s = kw_arena_calloc(out->arena, 1, sizeof(*s));
+	struct kw_str n = { t->list[name].ptr, t->list[name].len };
+
+	if (!s || !(s->k = kw_launches_add(out, n, t->list[name].line)))
+		return;
+	s->t = t;
+	s->opencl = opencl;
+	s->from = name;
+	s->to = t->list[open].match > open ? t->list[open].match : t->count;
+	s->k->value[KW_M_GPU] = 1;
+	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
+		s->k->value[zero[i]] = 0;
+	template_names(s, from, name);
+	bounds(s, from, name);
+	body(s);
+}
+
+/* Where the declaration that holds i begins: behind the last ';', '}' or '{'. */
+static size_t declaration_start(const struct kw_tokens *t, size_t i)
+{
+	while (i > 0 && !kw_token_is(t, i - 1, ";") && !kw_token_is(t, i - 1, "}") && !kw_token_is(t, i - 1, "{") &&
+	       t->list[i - 1].kind != KW_TOKEN_DIRECTIVE)
+		i--;
+	return i;
+}
+
+static void c_function(const struct kw_tokens *t, size_t name, size_t open, struct kw_launches *out)
+{
+	struct kw_str n = { t->list[name].ptr, t->list[name].len };
+	struct kw_launch *k;
+
+	if (t->list[open].match <= open)
+		return;
+	k = kw_launches_add(out, n, t->list[name].line);
+	if (!k)
+		return;
+	k->value[KW_M_GPU] = 0;
+	kw_read_c(t, name, t->list[open].match, k);
+	if (!(k->value[KW_M_C_LOOPS] > 0) && out->count > 1)
+		out->count--; /* a helper without loops says nothing */
+}
+
+static void launches(const struct kw_tokens *t, struct kw_launches *out)
+{
+	for (size_t i = 1; i + 2 < t->count; i++) {
+		struct kw_launch *k;
+		long blocks;
+
+		if (!kw_token_is(t, i, "<<<") || t->list[i + 1].kind != KW_TOKEN_NUMBER || !kw_token_is(t, i + 2, ","))
+			continue;
+		blocks = strtol(t->list[i + 1].ptr, NULL, 0);
+		for (size_t n = 0; n < out->count && blocks > 0; n++) {
+			k = out->list[n];
+			if (!kw_str_eqz((struct kw_str){ t->list[i - 1].ptr, t->list[i - 1].len }, k->kernel))
+				continue;
+			kw_launch_set(k, KW_M_CODE_BLOCKS_FIXED, (double)blocks);
+			kw_launch_place(k, KW_M_CODE_BLOCKS_FIXED, t->list[i].line, kw_token_line(t, i));
+		}
+	}
+}
+
+void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struct kw_launches *out)
+{
+	static const char *const marks[] = { "__global__", "__device__", "__kernel", "kernel", NULL };
+	static const char *const no_function[] = { "if", "for", "while", "switch", "sizeof", "return", "defined", "__launch_bounds__", "__attribute__", NULL };
+	struct kw_tokens t;
+
+	out->form = kw_input_name(kind);
+	if (!kw_tokens_read(&t, text, len, out->arena)) {
+		out->full = true;
+		return;
+	}
+	if (t.full)
+		kw_launches_note(out, 0, "the file is very long; only its first part was read");
+	for (size_t i = 1; i + 1 < t.count; i++) {
+		size_t close, from;
+
+		if (t.list[i].kind != KW_TOKEN_WORD || !kw_token_is(&t, i + 1, "(") || is_any(&t, i, no_function))
+			continue;
+		close = t.list[i + 1].match;
+		if (close <= i + 1 || !kw_token_is(&t, close + 1, "{"))
+			continue;
+		from = declaration_start(&t, i);
+		if (kind == KW_INPUT_C)
+			c_function(&t, i, close + 1, out);
+		else if (kw_tokens_hold(&t, from, i, marks))
+			gpu_function(&t, from, i, close + 1, out, kind == KW_INPUT_OPENCL);
+		else
+			continue;
+		if (t.list[close + 1].match > close)
+			i = t.list[close + 1].match;
+	}
+	if (kind != KW_INPUT_C) {
+		launches(&t, out);
+		kw_read_host(&t, out);
+	}
+	if (out->count == 0)
+		kw_launches_note(out, 0, "there is no kernel or function with a body in this file");
+}

@@ -1,0 +1,186 @@
+/* A C function: its loops, what is parallel, what strides, sums with one accumulator, writes by thread numbers. */
+#include <string.h>
+
+#include "profile/input.h"
+
+enum { MAX_DEPTH = 32, MAX_SCALARS = 64 };
+struct c_loop {
+	size_t end, var, start;
+	bool simd, parallel, inner;
+};
+struct c_scan {
+	const struct kw_tokens *t;
+	struct kw_launch *k;
+	struct c_loop loops[MAX_DEPTH];
+	size_t depth;
+	size_t scalars[MAX_SCALARS];      /* names of float and double variables */
+	size_t scalar_count;
+	size_t threads[16];               /* names of thread numbers */
+	size_t thread_count;
+	bool simd, parallel;              /* a pragma waits for its loop */
+	size_t parallel_end;
+	bool doubles;
+};
+
+static void fact(struct c_scan *s, int metric, size_t i)
+{
+	kw_launch_add_count(s->k, metric, 1);
+	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
+}
+
+static bool directive_holds(const struct kw_token *k, const char *word)
+{
+	return memmem(k->ptr, k->len, word, strlen(word)) != NULL;
+}
+
+static void pragma(struct c_scan *s, size_t i)
+{
+	const struct kw_token *k = &s->t->list[i];
+
+	if (!directive_holds(k, "pragma") || !directive_holds(k, "omp"))
+		return;
+	s->simd = s->simd || directive_holds(k, "simd");
+	s->parallel = s->parallel || directive_holds(k, "parallel") || directive_holds(k, " for");
+	if (directive_holds(k, "reduction"))
+		s->simd = true;
+	if ((directive_holds(k, "atomic") || directive_holds(k, "critical")) && s->depth)
+		fact(s, KW_M_C_ATOMIC_LOOP, i);
+	if (directive_holds(k, "parallel") && !directive_holds(k, " for"))
+		s->parallel_end = kw_token_statement_end(s->t, i + 1);
+}
+
+static void loop(struct c_scan *s, size_t i)
+{
+	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
+	static const char *const loops[] = { "for", "while", NULL };
+	struct c_loop *l;
+
+	if (s->depth == MAX_DEPTH || close <= open)
+		return;
+	l = &s->loops[s->depth++];
+	*l = (struct c_loop){ .end = kw_token_statement_end(s->t, i), .start = close + 1, .simd = s->simd,
+			      .parallel = s->parallel };
+	l->inner = !kw_tokens_hold(s->t, close + 1, l->end, loops);
+	s->simd = s->parallel = false;
+	while (at < close && !kw_token_is(s->t, at, "="))
+		at++;
+	l->var = at < close && at > open + 1 ? at - 1 : 0;
+	kw_launch_add_count(s->k, KW_M_C_LOOPS, 1);
+	if (l->parallel)
+		kw_launch_add_count(s->k, KW_M_C_PARALLEL, 1);
+}
+
+static bool is_name(const struct c_scan *s, const size_t *list, size_t n, size_t i)
+{
+	for (size_t k = 0; k < n; k++)
+		if (kw_token_same(s->t, list[k], i))
+			return true;
+	return false;
+}
+
+/* float s = 0; int t = omp_get_thread_num(); */
+static void declaration(struct c_scan *s, size_t i)
+{
+	if (s->t->list[i].kind != KW_TOKEN_WORD || i == 0)
+		return;
+	if ((kw_token_is(s->t, i - 1, "float") || kw_token_is(s->t, i - 1, "double")) && !kw_token_is(s->t, i + 1, "[") &&
+	    !kw_token_is(s->t, i + 1, "(") && s->scalar_count < MAX_SCALARS)
+		s->scalars[s->scalar_count++] = i;
+	if (kw_token_is(s->t, i + 1, "=") && kw_token_is(s->t, i + 2, "omp_get_thread_num") && s->thread_count < 16)
+		s->threads[s->thread_count++] = i;
+	if (kw_token_is(s->t, i, "double"))
+		s->doubles = true;
+}
+
+/* sum += …; in an innermost loop, into a scalar that was declared outside it. */
+static void reduction(struct c_scan *s, size_t i)
+{
+	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+
+	if (!l || !l->inner || l->simd || !kw_token_is(s->t, i + 1, "+=") || !is_name(s, s->scalars, s->scalar_count, i))
+		return;
+	for (size_t k = 0; k < s->scalar_count; k++)
+		if (kw_token_same(s->t, s->scalars[k], i) && s->scalars[k] >= l->start && s->scalars[k] <= l->end)
+			return;
+	if (s->depth > 1 && s->loops[s->depth - 2].simd)
+		return;
+	fact(s, KW_M_C_REDUCTION, i);
+}
+
+static void subscript(struct c_scan *s, size_t i)
+{
+	static const char *const writes[] = { "=", "+=", "-=", "*=", "++", "--", "/=", NULL };
+	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+	size_t open = i + 1, close;
+
+	if (!kw_token_is(s->t, open, "[") || s->t->list[open].match <= open || s->t->list[i].kind != KW_TOKEN_WORD)
+		return;
+	close = s->t->list[open].match;
+	if (s->depth && kw_tokens_hold(s->t, close + 1, close + 2, writes) && close == open + 2 &&
+	    is_name(s, s->threads, s->thread_count, open + 1))
+		fact(s, KW_M_C_FALSE_SHARING, i);
+	if (s->depth && kw_token_is(s->t, open + 1, "omp_get_thread_num") && kw_tokens_hold(s->t, close + 1, close + 2, writes))
+		fact(s, KW_M_C_FALSE_SHARING, i);
+	if (!l || !l->inner || !l->var)
+		return;
+	/* a[k * n + j] with k the innermost index, also a[k][j] */
+	for (size_t k = open + 1; k < close; k++)
+		if (kw_token_same(s->t, k, l->var) &&
+		    ((kw_token_is(s->t, k + 1, "*") && s->t->list[k + 2].kind == KW_TOKEN_WORD) ||
+		     (k > open + 1 && kw_token_is(s->t, k - 1, "*") && s->t->list[k - 2].kind == KW_TOKEN_WORD))) {
+			fact(s, KW_M_C_STRIDED, i);
+			return;
+		}
+	if (close == open + 2 && kw_token_same(s->t, open + 1, l->var) && kw_token_is(s->t, close + 1, "["))
+		fact(s, KW_M_C_STRIDED, i);
+}
+
+static void division(struct c_scan *s, size_t i)
+{
+	if (!kw_token_is(s->t, i, "%") || s->t->list[i + 1].kind != KW_TOKEN_WORD || s->depth == 0)
+		return;
+	fact(s, KW_M_CODE_DIV_LOOP, i);
+}
+
+static void doubles(struct c_scan *s, size_t i)
+{
+	static const char *const operators[] = { "+", "-", "*", "/", "?", ":", "*=", "+=", NULL };
+
+	if (s->doubles || !s->depth)
+		return;
+	if (kw_token_is_double(s->t, i) &&
+	    (kw_tokens_hold(s->t, i - 1, i, operators) || kw_tokens_hold(s->t, i + 1, i + 2, operators)))
+		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);
+}
+
+void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_launch *k)
+{
+	struct c_scan *s = kw_arena_calloc(k->owner->arena, 1, sizeof(*s));
+
+	if (!s)
+		return;
+	s->t = t;
+	s->k = k;
+	k->value[KW_M_C_LOOPS] = k->value[KW_M_C_PARALLEL] = k->value[KW_M_CODE_DIV_LOOP] = 0;
+	for (size_t i = from; i < to && i + 1 < t->count; i++) {
+		while (s->depth && i > s->loops[s->depth - 1].end)
+			s->depth--;
+		if (t->list[i].kind == KW_TOKEN_DIRECTIVE) {
+			pragma(s, i);
+			continue;
+		}
+		declaration(s, i);
+		doubles(s, i);
+		division(s, i);
+		if ((kw_token_is(t, i, "for") || kw_token_is(t, i, "while")) && kw_token_is(t, i + 1, "("))
+			loop(s, i);
+		else if (t->list[i].kind == KW_TOKEN_WORD) {
+			reduction(s, i);
+			subscript(s, i);
+		}
+	}
+	k->value[KW_M_CODE_DOUBLES] = s->doubles;
+	/* A pragma with a block whose loops it does not name still makes them parallel. */
+	if (s->parallel_end)
+		kw_launch_add_count(k, KW_M_C_PARALLEL, 1);
+}

@@ -1,0 +1,209 @@
+#include <math.h>
+#include <string.h>
+
+#include "report/explain.h"
+
+enum { METRICS_UP_TO = 64 };
+
+/* Takes value; false when something could not be made. */
+static bool put(json_t *o, const char *key, json_t *value)
+{
+	return value && json_object_set_new(o, key, value) == 0;
+}
+
+/* Text of files may be of any encoding. */
+static json_t *text(const char *s)
+{
+	struct kw_buf b;
+	json_t *j;
+
+	if (!s)
+		return json_null();
+	if (kw_utf8_valid(s, strlen(s)))
+		return json_string(s);
+	kw_buf_init(&b, 1 << 20);
+	for (; *s; s++)
+		kw_buf_addc(&b, (unsigned char)*s < 0x80 ? *s : '?');
+	j = b.full || !b.ptr ? NULL : json_string(b.ptr);
+	kw_buf_release(&b);
+	return j;
+}
+
+static json_t *finding(const struct kw_explained_finding *f, const struct kw_launch *k)
+{
+	struct kw_finding core;
+	json_t *j;
+
+	kw_explained_core(f, k, &core);
+	j = kw_finding_to_json(&core);
+	if (!j)
+		return NULL;
+	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) && put(j, "check", text(f->check)) &&
+	    put(j, "where", text(f->where)) && put(j, "class", text(f->rule->cls)) && put(j, "source", text(f->rule->source)) &&
+	    put(j, "choice", text(f->against)) && put(j, "nothing_to_fix", json_boolean(f->rule->final)))
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+static json_t *findings(const struct kw_explained *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < e->count; i++)
+		if (json_array_append_new(list, finding(&e->findings[i], e->launch)) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static json_t *dropped(const struct kw_explained *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < e->dropped_count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "rule", e->dropped[i].rule->name, "why",
+						      e->dropped[i].why ? e->dropped[i].why : ""));
+	return list;
+}
+
+static json_t *roofline(const struct kw_explained *e)
+{
+	static const char *const keys[KW_ROOF_UNITS] = { "dram_pct", "l2_pct", "l1_pct", "compute_pct", "other_memory_pct" };
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
+		put(o, keys[i], kw_json_real(e->unit[i].pct));
+	put(o, "roof_pct", kw_json_real(e->roof_pct));
+	put(o, "roof", text(e->roof_name));
+	return o;
+}
+
+static json_t *metrics(const struct kw_launch *k)
+{
+	json_t *o = json_object();
+
+	for (int m = 0; o && m < KW_M_COUNT; m++)
+		if (kw_launch_has(k, m))
+			put(o, kw_metric_name(m), kw_json_real(k->value[m]));
+	return o;
+}
+
+static json_t *profiler_rules(const struct kw_launch *k)
+{
+	json_t *list = json_array();
+
+	for (const struct kw_profiler_rule *r = k->rules; list && r; r = r->next) {
+		json_t *o = json_object();
+
+		put(o, "name", text(r->name));
+		put(o, "type", text(r->type));
+		put(o, "text", text(r->text));
+		put(o, "estimate_kind", text(r->estimate_kind));
+		put(o, "estimate_pct", kw_json_real(r->estimate_pct));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *triple(const int64_t v[3])
+{
+	return v[0] ? json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]) : json_null();
+}
+
+static json_t *launch(const struct kw_explained *e, bool all)
+{
+	const struct kw_launch *k = e->launch;
+	json_t *o = json_object(), *missing = json_array();
+	bool good = put(o, "kernel", text(k->kernel)) && put(o, "id", text(k->id)) && put(o, "line", json_integer(k->line)) &&
+		    put(o, "grid", triple(k->grid)) && put(o, "block", triple(k->block)) &&
+		    put(o, "duration_ns", kw_json_real(k->value[KW_M_DURATION_NS])) && put(o, "verdict", text(e->verdict)) &&
+		    put(o, "bottleneck", text(e->bottleneck)) && put(o, "roofline", roofline(e)) &&
+		    put(o, "findings", findings(e)) && put(o, "dropped", dropped(e));
+
+	for (size_t i = 0; missing && i < k->unknown_count; i++)
+		json_array_append_new(missing, text(k->unknown[i]));
+	good = put(o, "missing", missing) && good;
+	if (good && all)
+		good = put(o, "metrics", metrics(k)) && put(o, "profiler_rules", profiler_rules(k));
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *messages(const struct kw_explained_input *in)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < in->message_count; i++) {
+		json_t *o = finding(&in->messages[i].finding, NULL);
+
+		put(o, "line", json_integer(in->messages[i].line));
+		put(o, "text", text(in->messages[i].text));
+		put(o, "count", json_integer(in->messages[i].count));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *notes(const struct kw_launches *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < l->note_count; i++) {
+		json_t *o = json_object();
+
+		put(o, "line", l->notes[i].line ? json_integer(l->notes[i].line) : json_null());
+		put(o, "text", text(l->notes[i].text));
+		put(o, "count", json_integer(l->notes[i].count));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *input(const struct kw_explained_input *in)
+{
+	json_t *o = json_object(), *list = json_array(), *outcomes = json_array();
+	bool good = list && outcomes && put(o, "file", text(in->file)) && put(o, "kind", text(kw_input_name(in->kind))) &&
+		    put(o, "form", text(in->launches.form)) && put(o, "verdict", text(in->verdict)) &&
+		    put(o, "bottleneck", text(in->bottleneck));
+
+	for (size_t i = 0; good && i < in->launches.count; i++)
+		good = json_array_append_new(list, launch(&in->explained[i], in->launches.count <= METRICS_UP_TO)) == 0;
+	for (size_t i = 0; good && i < in->launches.outcome_count; i++)
+		good = json_array_append_new(outcomes, text(kw_outcome_name(in->launches.outcomes[i]))) == 0;
+	good = put(o, "launches", list) && good;
+	good = put(o, "outcomes", outcomes) && good;
+	good = put(o, "messages", messages(in)) && good;
+	good = put(o, "notes", notes(&in->launches)) && good;
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+json_t *kw_report_explain_json(const struct kw_explanation *x)
+{
+	const struct kw_explained_input *last = &x->inputs[x->count - 1];
+	json_t *o = json_object(), *list = json_array(), *shorts = json_array();
+	bool good = list && shorts && put(o, "verdict", text(last->verdict)) && put(o, "bottleneck", text(last->bottleneck)) &&
+		    put(o, "compared", json_boolean(x->compared)) && put(o, "candidate_verdict", text(x->verdict_class));
+
+	for (size_t i = 0; good && i < x->count; i++)
+		good = json_array_append_new(list, input(&x->inputs[i])) == 0;
+	for (size_t i = 0; good && i < x->falls_short_count; i++) {
+		const struct kw_falls_short *f = &x->falls_short[i];
+
+		good = json_array_append_new(shorts, json_pack("{s:s, s:s, s:f, s:f, s:f, s:s}", "case", f->label, "baseline", f->baseline,
+							       "ns", f->ns, "baseline_ns", f->baseline_ns, "sol", f->sol, "missing",
+							       f->why ? f->why : "")) == 0;
+	}
+	good = put(o, "inputs", list) && good;
+	good = put(o, "falls_short", shorts) && good;
+	if (good)
+		return o;
+	json_decref(o);
+	return NULL;
+}

@@ -1,0 +1,190 @@
+/* Every rule: it loads, has what a reader needs, fires on its example and not on its counter-example; conditions. */
+#include <math.h>
+
+#include "explain/explain.h"
+#include "tap.h"
+
+static struct kw_arena arena;
+static struct kw_error err;
+static char line[2400];
+
+static void clear(double v[KW_M_COUNT])
+{
+	for (int m = 0; m < KW_M_COUNT; m++)
+		v[m] = NAN;
+}
+
+static void put(const struct kw_rule_example *x, size_t n, double now[KW_M_COUNT], double before[KW_M_COUNT])
+{
+	clear(now);
+	clear(before);
+	for (size_t i = 0; i < n; i++)
+		(x[i].before ? before : now)[x[i].metric] = x[i].value;
+}
+
+static void test_message(const struct kw_rule *r)
+{
+	double now[KW_M_COUNT];
+	struct kw_facts f = { .now = now };
+	const char *said;
+
+	clear(now);
+	ok(kw_rule_matches(r, r->example_text, &f) && kw_rule_fires(r, &f), "%s: explains its example", r->name);
+	said = kw_rule_say(r, r->evidence, &f, &arena);
+	ok(said && said[0] && !strstr(said, "unknown number"), "%s: its evidence has its numbers: %s", r->name, said);
+	ok(r->quiet_text && !kw_rule_matches(r, r->quiet_text, &f), "%s: is silent on its counter-example", r->name);
+}
+
+static void test_rule(const struct kw_rule *r)
+{
+	double now[KW_M_COUNT], before[KW_M_COUNT];
+	struct kw_facts f = { .now = now, .before = before };
+	const char *said;
+
+	ok(strlen(r->source) > 8 && strlen(r->wrong_when) > 8 && strlen(r->directive) > 8 && strlen(r->check) > 8,
+	   "%s: source, directive, check, when it is wrong", r->name);
+	if (r->about == KW_ABOUT_MESSAGE) {
+		test_message(r);
+		return;
+	}
+	put(r->example, r->example_count, now, before);
+	ok(kw_rule_fires(r, &f), "%s: fires on its example", r->name);
+	said = kw_rule_say(r, r->evidence, &f, &arena);
+	ok(said && said[0] && !strstr(said, "unknown number"), "%s: its evidence has its numbers: %s", r->name, said);
+	said = kw_rule_say(r, r->verdict ? r->verdict : r->title, &f, &arena);
+	ok(said && !strstr(said, "unknown number"), "%s: its verdict too: %s", r->name, said);
+	if (r->gain) {
+		double gain = kw_condition_eval(r->gain, &f);
+
+		ok(gain >= 0 && gain <= 1, "%s: its gain is a share: %g", r->name, gain);
+	}
+	ok(r->quiet_count > 0, "%s: has a counter-example", r->name);
+	put(r->quiet, r->quiet_count, now, before);
+	ok(!kw_rule_fires(r, &f), "%s: is silent on it", r->name);
+	clear(now);
+	clear(before);
+	ok(!kw_rule_fires(r, &f), "%s: is silent where nothing was measured", r->name);
+}
+
+static double value(const char *text, const double *now)
+{
+	struct kw_condition *c;
+	struct kw_facts f = { .now = now };
+
+	if (kw_condition_parse(text, NULL, &arena, &c, "t", &err) != KW_OK)
+		return -99;
+	return kw_condition_eval(c, &f);
+}
+
+static bool is(double got, double want)
+{
+	return got >= want && got <= want;
+}
+
+static void test_conditions(void)
+{
+	double now[KW_M_COUNT];
+	static const char *const bad[] = { "", "dram_pct >", "(dram_pct", "dram_pc > 1", "max()", "dram_pct 3", "1 +", "nosuch(1)",
+					   "before.x > 1", "has(dram_pct, l2_pct)", ">= 3", "1.2.3 > 1" };
+	char deep[400];
+	struct kw_condition *c;
+
+	clear(now);
+	now[KW_M_DRAM_PCT] = 60;
+	ok(is(value("dram_pct >= 60", now), 1), "a comparison");
+	ok(isnan(value("l2_pct >= 60", now)), "a comparison with a missing value is not known");
+	ok(is(value("l2_pct >= 60 || dram_pct > 1", now), 1), "or: one side decides");
+	ok(is(value("l2_pct >= 60 && dram_pct > 99", now), 0), "and: one side decides");
+	ok(isnan(value("l2_pct >= 60 && dram_pct > 1", now)), "and: not known");
+	ok(is(value("!(l2_pct >= 60)", now), 1), "not: not known to be so");
+	ok(is(value("has(dram_pct) + has(l2_pct)", now), 1), "has");
+	ok(is(value("first(l2_pct, dram_pct, 1)", now), 60), "first");
+	ok(is(value("max(l2_pct, 5, dram_pct) - min(l2_pct, 7)", now), 53), "min and max of those that are there");
+	ok(is(value("2 + 3 * 4 - 6 / 3", now), 12), "precedence");
+	ok(is(value("-(2 - 5) * ceil(1.2) + floor(1.9) + abs(0 - 4)", now), 11), "functions");
+	ok(isnan(value("1 / (dram_pct - 60)", now)), "a division by zero is missing, not infinite");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		kw_error_reset(&err);
+		ok(kw_condition_parse(bad[i], NULL, &arena, &c, "r.yaml:3:7", &err) == KW_ERR_INPUT && !c &&
+		   strcmp(err.where, "r.yaml:3:7") == 0, "refused: '%s': %s", bad[i], err.text);
+	}
+	kw_condition_parse("dram_pc > 1", NULL, &arena, &c, "t", &err);
+	ok(strstr(err.text, "did you mean 'dram_pct'") != NULL, "a slip gets the nearest name: %s", err.text);
+	memset(deep, '(', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = '\0';
+	ok(kw_condition_parse(deep, NULL, &arena, &c, "t", &err) == KW_ERR_INPUT, "nested too deeply");
+}
+
+static void test_bad_rules(void)
+{
+	static const char good[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"{dram_pct:1}\"\ndirective: d\nchange: c\ncheck: k\n"
+				   "wrong_when: w\nsource: s\nexample: { dram_pct: 2 }\n";
+	static const struct {
+		const char *from, *to, *says;
+	} bad[] = {
+		{ "source: s\n", "", "source" },
+		{ "about: gpu", "about: gpus", "a rule is about" },
+		{ "dram_pct > 1", "dram_pct >", "expected a value" },
+		{ "{dram_pct:1}", "{dram_pc:1}", "did you mean" },
+		{ "{dram_pct:1}", "{dram_pct", "no '}'" },
+		{ "example: { dram_pct: 2 }\n", "", "has an example" },
+		{ "{ dram_pct: 2 }", "{ dram: 2 }", "no metric is called" },
+		{ "title: t\n", "title: t\nrelieves: [ tensor ]\n", "is no unit" },
+		{ "title: t\n", "title: t\nsure: 2\n", "sure" },
+		{ "title: t\n", "title: t\nclass: x\n", "class" },
+		{ "title: t\n", "title: t\ntilte: x\n", "did you mean 'title'" },
+		{ "about: gpu", "about: message\nmessage: '(x'", "not a pattern" },
+	};
+	struct kw_rule r;
+
+	is_int(kw_rule_parse("knowledge/rules/x.yaml", good, strlen(good), &arena, &r, &err), KW_OK, "a small rule");
+	is_str(r.name, "x", "its name is its file's");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *at = strstr(good, bad[i].from);
+		char text[1024];
+
+		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
+		kw_error_reset(&err);
+		ok(kw_rule_parse("knowledge/rules/x.yaml", text, strlen(text), &arena, &r, &err) == KW_ERR_INPUT &&
+		   strstr(kw_error_line(&err, line, sizeof(line)), bad[i].says) && strstr(line, "x.yaml"), "refused: %s", line);
+	}
+}
+
+static void test_sentences(void)
+{
+	static const char text[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"a {dram_pct:1}%[[ b {l2_pct:0}]][[ c {dram_bytes:bytes}]] "
+				   "{duration_ns:time} {dram_bytes_per_s:rate} {dram_pct / 2:x}\"\ndirective: d\nchange: c\ncheck: k\nwrong_when: w\nsource: s\n"
+				   "example: { dram_pct: 2 }\n";
+	double now[KW_M_COUNT];
+	struct kw_facts f = { .now = now };
+	struct kw_rule r;
+
+	clear(now);
+	now[KW_M_DRAM_PCT] = 12.345;
+	now[KW_M_DRAM_BYTES] = 2048;
+	now[KW_M_DURATION_NS] = 1500;
+	now[KW_M_DRAM_RATE] = 4e9;
+	is_int(kw_rule_parse("x.yaml", text, strlen(text), &arena, &r, &err), KW_OK, "a rule with forms");
+	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "a 12.3% c 2 KiB 1.50 us 4 GB/s 6.17x", "numbers, and a part that is left out");
+}
+
+int main(void)
+{
+	struct kw_rule *rules;
+	size_t n, performance = 0;
+
+	kw_arena_init(&arena, 64 << 20);
+	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s", kw_error_line(&err, line, sizeof(line)));
+	for (size_t i = 0; i < n; i++) {
+		test_rule(&rules[i]);
+		performance += rules[i].about != KW_ABOUT_MESSAGE;
+	}
+	ok(performance >= 40, "%zu rules about kernels", performance);
+	ok(!kw_rule_find(rules, n, "no_such_rule"), "an unknown rule is not found");
+	kw_rules_release(rules, n);
+	test_conditions();
+	test_bad_rules();
+	test_sentences();
+	kw_arena_release(&arena);
+	return done();
+}
