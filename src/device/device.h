@@ -138,6 +138,7 @@ struct kw_device {
 	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
 	size_t red_zone_bytes;            /* canaries beside a buffer in memory files where nothing faults; 0: guard pages do */
 	bool batches_by_slope;            /* a batch with anything in it costs more to start than an empty one */
+	double repeat_share;              /* of a time: by which another process, with memory elsewhere, measures it otherwise */
 	int most_slots;                   /* that a batch of short calls may have */
 	double batch_bytes;               /* that the calls of one timed batch should go through, to last long enough */
 	char note[240];                   /* what is lost here, for `kwright doctor`; "": nothing */

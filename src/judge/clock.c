@@ -100,6 +100,12 @@ bool kw_clocks_agree(const double *judges_ns, const double *devices_ns, size_t n
 	return judges > 0 && fabs(devices - judges) <= fmax(CLOCKS_DIFFER * judges, CLOCKS_DIFFER_NS / calls);
 }
 
+void kw_interval_widen(double at, double share, double *low, double *high)
+{
+	*low = at - hypot(at - *low, share * at);
+	*high = at + hypot(*high - at, share * at);
+}
+
 void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *out)
 {
 	size_t rounds = n ? resample_count(n) : 0;

@@ -12,6 +12,8 @@ void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *
  * the device's clock is not. It is, where the medians by both, of n samples each, are within 5%, or within 20 us in the
  * `calls` calls that a sample is over. False too where a sample by the device's clock is missing (0). */
 bool kw_clocks_agree(const double *judges_ns, const double *devices_ns, size_t n, int calls);
+/* An interval around `at` with a further uncertainty, a share of `at`, that its samples do not show: added in squares. */
+void kw_interval_widen(double at, double share, double *low, double *high);
 /* Ratio of medians a/b with its interval, paired by turn (ABBA): samples i of both come from the same turn. */
 void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high);
 bool kw_times_differ(const struct kw_times *a, const struct kw_times *b);  /* intervals do not overlap */

@@ -253,6 +253,7 @@ static void keep_times(struct work *w, struct kw_times *out, const struct series
 	out->method = method;
 	out->cold = cold;
 	out->ci_reached = out->median_ns > 0 && (out->ci_high_ns - out->ci_low_ns) / 2 <= target * out->median_ns;
+	kw_interval_widen(out->median_ns, w->j->dev->repeat_share, &out->ci_low_ns, &out->ci_high_ns);
 }
 
 static void keep_results(struct turns *t, const char *method, bool cold)
@@ -280,6 +281,7 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 		keep_times(w, &bt->times, &t->base[b], its, method, cold, w->o.ci_target);
 		kw_ratio_interval(t->base[b].ns[its], mine, t->base[b].n, &bt->speedup, &bt->speedup_low,
 				  &bt->speedup_high);
+		kw_interval_widen(bt->speedup, w->j->dev->repeat_share, &bt->speedup_low, &bt->speedup_high);
 		count++;
 	}
 	r->baseline_count = (size_t)count;

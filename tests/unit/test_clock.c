@@ -42,6 +42,12 @@ int main(void)
 		ok(!kw_clocks_agree(late, missing, 4, 20) && !kw_clocks_agree(late, by, 0, 20), "none there is not believed");
 	}
 
+	low = 97, high = 104;
+	kw_interval_widen(100, 0.04, &low, &high);
+	ok(low == 95 && fabs(high - 100 - sqrt(32)) < 1e-12, "an uncertainty more, in squares");
+	kw_interval_widen(100, 0, &low, &high);
+	ok(low == 95, "or none");
+
 	/* The interval holds the true median (10) in about 95 of 100 experiments. */
 	for (int experiment = 0; experiment < 200; experiment++) {
 		for (int i = 0; i < 41; i++) {
