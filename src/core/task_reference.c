@@ -84,6 +84,10 @@ enum kw_status kw_task_read_reference(struct kw_task_reader *r, const struct kw_
 		return kw_yaml_fail(map, r->err, "'reference' needs an 'expr' or a 'c'");
 	if (r->task->expr && r->task->reference_c)
 		return kw_yaml_fail(kw_yaml_find(map, "c"), r->err, "a reference is an 'expr' or a 'c', not both");
+	for (size_t i = 0; r->task->reference_c && i < r->task->output_count; i++)
+		if (r->task->outputs[i].compare == KW_COMPARE_DISTRIBUTION)
+			return kw_yaml_fail(kw_yaml_find(map, "c"), r->err, "'%s' is compared by its distribution, for which the reference is "
+					    "drawn again and again: only an 'expr' can be", r->task->outputs[i].name);
 	if (r->task->expr && kw_str_trim(kw_str_from(r->task->expr)).len == 0)
 		return kw_yaml_fail(expr, r->err, "'expr' is empty");
 	if (expr)

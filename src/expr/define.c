@@ -132,6 +132,20 @@ static struct kw_node *expand(struct builder *b, const struct kw_node *n, const 
 	return b->status == KW_OK ? last.n : NULL;
 }
 
+bool run_definition(struct builder *b, const struct call *c, const char *text, struct value *out)
+{
+	struct builder inner = *b;
+
+	inner.names = NULL;
+	inner.name_count = inner.name_cap = 0;
+	inner.defining = true;
+	for (int i = 0; i < c->slot_count; i++)
+		set_name(&inner, c->slot_name[i], &c->slot[i]);
+	run_block(&inner, text, false, out);
+	b->status = inner.status;
+	return b->status == KW_OK;
+}
+
 static struct kw_node *copy_node(struct builder *b, const struct kw_node *n, struct kw_node *const *map)
 {
 	struct xnode *x = kw_arena_copy(b->a, n, sizeof(*x));

@@ -46,6 +46,7 @@ static const struct {
 	{ OP_ADD, "Operators" }, { OP_EXP, "Elementwise functions" }, { OP_SUM, "Reductions" }, { OP_CUMSUM, "Scans" },
 	{ OP_SOFTMAX, "Normalisation and losses" }, { OP_MATMUL, "Contractions" }, { OP_CONV1D, "Convolution and pooling" },
 	{ OP_RESHAPE, "Moving elements" }, { OP_TAKE, "By index" },
+	{ OP_RAND, "Random numbers" },
 };
 
 /* | splits the columns of a table. */

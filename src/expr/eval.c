@@ -273,7 +273,7 @@ static bool computes(const struct kw_node *n)
 	switch (n->op->id) {
 	case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: case OP_AND: case OP_OR: case OP_NOT:
 	case OP_NEG: case OP_RELU: case OP_ABS: case OP_SIGN: case OP_ISNAN: case OP_MAXIMUM: case OP_MINIMUM: case OP_WHERE:
-	case OP_CLIP: case OP_CAST: case OP_ARANGE: case OP_MAX: case OP_MIN: case OP_ARGMAX: case OP_ARGMIN: case OP_ANY:
+	case OP_CLIP: case OP_CAST: case OP_ARANGE: case OP_UNIFORM: case OP_MAX: case OP_MIN: case OP_ARGMAX: case OP_ARGMIN: case OP_ANY:
 	case OP_ALL: case OP_CUMMAX: case OP_MAX_POOL1D: case OP_MAX_POOL2D: case OP_MAX_POOL3D:
 		return false;
 	default:
@@ -354,6 +354,14 @@ void kw_eval_disturb(struct kw_eval *ev, uint64_t seed)
 	if (!ev->f32 || ev->noise == seed || ev->external.values)
 		return;
 	ev->noise = seed;
+	drop_material(ev);
+}
+
+void kw_eval_draw(struct kw_eval *ev, int64_t draw)
+{
+	if (ev->draw == draw)
+		return;
+	ev->draw = draw;
 	drop_material(ev);
 }
 

@@ -129,6 +129,16 @@ static void not_whole(const double *p, double *out, int64_t count)
 		out[i] = (double)~(int64_t)p[i];
 }
 
+/* The one seed of this draw. */
+static const double *other_seed(struct ctx *c, const struct kw_node *n, const double *seed)
+{
+	double *p = n->args[0]->rank == 0 ? ctx_alloc(c, 1) : NULL;
+
+	if (p)
+		*p = *seed + (double)(c->ev->draw * DRAW_STEP);
+	return p;
+}
+
 bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	const double *base[MAX_ELEM_ARGS], *p[MAX_ELEM_ARGS];
@@ -147,6 +157,8 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 		if (!base[k])
 			return false;
 	}
+	if (n->op->id == OP_UNIFORM && c->ev->draw && !(base[0] = other_seed(c, n, base[0])))
+		return false;
 	if (n->op->id == OP_NOT && kw_dtype_info(n->dtype)->cls == KW_CLASS_INT) {
 		not_whole(base[0], out, box_volume(x, n->rank));
 		return true;

@@ -12,6 +12,9 @@
 
 #include "expr/internal.h"
 
+/* From the seeds of one draw to those of the next: a prime beyond what tasks use as seeds. */
+#define DRAW_STEP 1000000000039
+
 /* Above this many elements a reduction asks for its argument in slabs. */
 #define SLAB_ELEMENTS 32768
 
@@ -67,6 +70,7 @@ struct kw_eval {
 	double *params;
 	bool f32, coarse;                 /* coarse: f64 and i64 nodes lose as many bits as f32 has fewer */
 	uint64_t noise;                   /* 0: none */
+	int64_t draw;                     /* added to every seed, times DRAW_STEP */
 	int threads;
 	size_t max_bytes, used_bytes;
 	struct material *mat;             /* per node */

@@ -240,6 +240,16 @@ LIBM(cos)
 LIBM(tan)
 LIBM(atan)
 
+/* As kw_uniformf of the builder header: SplitMix64 (Steele, Lea and Flood 2014) of the seed and the place. */
+static inline double uniform_one(double seed, double place)
+{
+	uint64_t z = (uint64_t)(int64_t)seed * 0xd1342543de82ef95u + (uint64_t)(int64_t)place * 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (double)((z ^ z >> 31) >> 40) * 0x1p-24;
+}
+
 #define BINARY(name, e)                                                                             \
 	CLONES static void b_##name(const double *xs, const double *ys, double *out, int64_t n)     \
 	{                                                                                           \
@@ -279,6 +289,7 @@ BINARY(gt, x > y ? 1.0 : 0.0)
 BINARY(ge, x >= y ? 1.0 : 0.0)
 BINARY(and, (double)((int64_t)x & (int64_t)y))
 BINARY(or, (double)((int64_t)x | (int64_t)y))
+BINARY(uniform, uniform_one(x, y))
 
 vec1_fn vec_unary(enum op_id id)
 {
@@ -318,7 +329,7 @@ vec1_fn vec_unary(enum op_id id)
 #define BINARY_LIST(X)                                                                              \
 	X(ADD, add) X(SUB, sub) X(MUL, mul) X(DIV, div) X(FLOORDIV, floordiv) X(MOD, mod) X(POW, pow) \
 	X(MAXIMUM, max) X(MINIMUM, min) X(EQ, eq) X(NE, ne) X(LT, lt) X(LE, le) X(GT, gt) X(GE, ge)  \
-	X(AND, and) X(OR, or)
+	X(AND, and) X(OR, or) X(UNIFORM, uniform)
 
 vec2_fn vec_binary(enum op_id id)
 {

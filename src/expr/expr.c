@@ -237,6 +237,10 @@ enum kw_status kw_expr_parse(const struct kw_task *t, struct kw_arena *a, struct
 	}
 	if ((s = check_cases(&b, t)) != KW_OK)
 		return s;
+	for (size_t i = 0; i < t->output_count; i++)
+		if (t->outputs[i].compare == KW_COMPARE_DISTRIBUTION && !kw_expr_is_random(&b.x->e, (int)i))
+			return bfail(&b, 1, 1, "output '%s' is compared by its distribution, but draws no random numbers "
+				     "(rand, randn, bernoulli, dropout)", t->outputs[i].name), b.status;
 	drop_unused(&b.x->e);
 	count_uses(&b.x->e);
 	s = finish_sizes(&b.x->e, a, err);

@@ -152,6 +152,11 @@ enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, s
  * one, but elsewhere (Monte Carlo arithmetic; Parker, UCLA CSD-970002, 1997). What selects and compares sees exact values.
  * Seed 0: no longer. Drops materialised values. */
 void kw_eval_disturb(struct kw_eval *ev, uint64_t seed);
+/* Another draw of every random number: as many independent ones as are asked for; 0 is what the seed says. Drops materialised
+ * values. */
+void kw_eval_draw(struct kw_eval *ev, int64_t draw);
+/* Whether an output depends on random numbers. */
+bool kw_expr_is_random(const struct kw_expr *e, int output);
 /* Materialises what boxes of the whole output share (e.g. batch statistics); optional: kw_eval_box does it
  * on first use under a lock. `whole` false: only a few boxes will be asked, so do not materialise what is
  * only cheaper when everything is needed. Not while another thread is in kw_eval_box of this evaluator, unless

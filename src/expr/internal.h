@@ -186,6 +186,8 @@ struct kw_node *make_reduce(struct builder *b, enum op_id id, struct kw_node *x,
 #undef X
 
 /* ---- define.c ---- */
+/* The block over the call's slots; its last value. */
+bool run_definition(struct builder *b, const struct call *c, const char *text, struct value *out);
 const char *op_definition(enum op_id id); /* NULL: primitive */
 /* Fills kw_sym.expr of every node from its polynomial. */
 enum kw_status finish_sizes(struct kw_expr *e, struct kw_arena *a, struct kw_error *err);

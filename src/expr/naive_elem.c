@@ -200,6 +200,7 @@ static const char *fixed(struct gen *g, const struct kw_node *n, const char *con
 	case OP_SIGMOID: return naive_text(g, "(%s / (%s + exp%s(-%s)))", one, one, f, v[0]);
 	case OP_ISNAN: return c == CT_I64 ? "0" : naive_text(g, "(isnan(%s) != 0)", v[0]);
 	case OP_POW: return power(g, v[0], v[1], c);
+	case OP_UNIFORM: return naive_text(g, "kw_uniformf(%s, %s)", v[0], v[1]);
 	default: return NULL;
 	}
 }
@@ -236,6 +237,8 @@ const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *
 		return iota(g, n, ix);
 	if (op == OP_WHERE)
 		return where(g, n, ix, s);
+	if (op == OP_UNIFORM) /* whole numbers in, a float out */
+		c = CT_I64;
 	if (n->arg_count < 1 || n->arg_count > 2) {
 		naive_fail(g, n, "");
 		return "0";

@@ -22,7 +22,7 @@ static const struct form calls[] = {
 	{ OP_SIGMOID, "kw_sigmoidf", "kw_sigmoid" }, { OP_ABS, "fabsf", "fabs" }, { OP_FLOOR, "floorf", "floor" },
 	{ OP_CEIL, "ceilf", "ceil" }, { OP_ROUND, "rintf", "rint" }, { OP_TRUNC, "truncf", "trunc" },
 	{ OP_MAXIMUM, "kw_maxf", "kw_max" }, { OP_MINIMUM, "kw_minf", "kw_min" }, { OP_POW, "kw_powf", "kw_pow" },
-	{ OP_SILU, "kw_siluf", NULL },
+	{ OP_SILU, "kw_siluf", NULL }, { OP_UNIFORM, "kw_uniformf", "kw_uniformf" },
 };
 
 struct printer {

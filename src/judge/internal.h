@@ -110,6 +110,7 @@ struct stage {
 	struct baseline_run base[KW_BASELINES];
 	struct reference_run reference;
 	struct c_values *c_values;
+	struct kw_distribution *distribution[KW_MAX_TENSORS]; /* per output, once it was looked at; in the arena */
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
 	struct other_formula formula[KW_EXPR_FORMS];
@@ -190,6 +191,9 @@ void kw_stage_spoil(struct stage *s, int slot);
 /* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err);
+/* distribution.c: the same for an output that is compared by its distribution; what is wrong becomes the verdict. */
+enum kw_status kw_stage_distribution(struct stage *s, int slot, enum kw_fill fill, double share, int output,
+				     struct kw_compare_stats *st, struct kw_error *err);
 /* A player that has run nothing yet, with the candidate loaded: nothing of earlier calls is left. */
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
 /* Brings a slot to where the judge reads it. */

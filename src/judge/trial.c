@@ -381,6 +381,12 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 		struct kw_compare_stats stats;
 		bool more = false;
 
+		if (s->w->t->outputs[o].compare == KW_COMPARE_DISTRIBUTION) {
+			st = kw_stage_distribution(s, slot, fill, share, o, &stats, err);
+			if (st == KW_OK && !s->w->failed)
+				keep_worst(s, o, &stats);
+			continue;
+		}
 		st = kw_stage_compare(s, slot, fill, share, o, &stats, err);
 		if (st == KW_OK && !kw_compare_right(&stats) && !stats.unwritten && !stats.nan_mismatched)
 			st = kw_stage_tell_more(s, slot, fill, o, &more, err);

@@ -38,6 +38,7 @@ static const struct {
 	{ "chain", "tanh(x) * exp(-abs(x)) + maximum(x, 0.5) - x % 2", { "x:f32[a=3,b=5]" } },
 	{ "scalar", "3", { "x:f32[4]" } },
 	{ "copy", "x", { "x:f32[a=3,b=5]" } },
+	{ "random", "dropout(x, s, p=0.25) + rand(s, a, b) * randn(s, a, b) + bernoulli(abs(x), s)", { "x:f32[a=3,b=5]", "s:i64" } },
 	{ "outer", "x[:, None] * z[None, :]", { "x:f32[a=3]", "z:f32[b=5]" } },
 	{ "doubles", "softmax(x * 2.0, axis=0)", { "x:f64[a=7,b=5]" } },
 	{ "whole", "(x // 3) % 4 + (x & 7)", { "x:i32[a=7,b=5]" } },

@@ -17,6 +17,7 @@ static const struct row rows[] = {
 	{ "floor(x) + ceil(x) + round(x) + trunc(x) + maximum(x, 0.5) + minimum(x, 0.5) + power(abs(x), 1.5)", { "x:f32[37]" } },
 	{ "clip(x, -1, 1) + f32(cast(x, 'f16')) + i32(x)", { "x:f32[3,7]" } },
 	{ "gelu(x) + gelu(x, 'tanh') + silu(x) + softplus(x) + leaky_relu(x) + elu(x) + selu(x) + mish(x)", { "x:f32[3,7]" } },
+	{ "dropout(x, s, p=0.3) + rand(s, 37) * randn(s, 37) + bernoulli(abs(x), s)", { "x:f32[37]", "s:i64" } },
 	{ "hardtanh(x) + hardsigmoid(x) + hardswish(x) + relu6(x) + softsign(x) + logsigmoid(x)", { "x:f32[3,7]" } },
 	{ "arange(7) * x", { "x:f32[3,7]" } },
 	{ "add(subtract(x, y), multiply(x, divide(y, 3))) + remainder(x, 2)", { "x:f32[3,7]", "y:f32[7]" } },

@@ -366,6 +366,16 @@ KW_FN float kw_sigmoidf(float x)
 	return x < 0.0f ? e * r : r;
 }
 
+/* Uniform in [0, 1), 24 bits: SplitMix64 of a seed and a place. */
+KW_FN float kw_uniformf(int64_t seed, int64_t place)
+{
+	uint64_t z = (uint64_t)seed * 0xd1342543de82ef95ull + (uint64_t)place * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (float)((z ^ z >> 31) >> 40) * 0x1p-24f;
+}
+
 /* Error function: 2 ulp. Beyond 0.94 it is 1 - exp(q(|x|)), q fitted to log(erfc). */
 KW_FN float kw_erff(float x)
 {

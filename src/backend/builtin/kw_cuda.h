@@ -158,6 +158,15 @@ KW_FN double kw_sigmoid(double x)
 
 	return x < 0.0 ? e * r : r;
 }
+/* Uniform in [0, 1), 24 bits: SplitMix64 of a seed and a place. */
+KW_FN float kw_uniformf(long long seed, long long place)
+{
+	unsigned long long z = (unsigned long long)seed * 0xd1342543de82ef95ull + (unsigned long long)place * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (float)((z ^ z >> 31) >> 40) * 0x1p-24f;
+}
 KW_FN float kw_siluf(float x) { return x * kw_sigmoidf(x); }
 /* gelu, exact form and tanh form (torch: approximate="none" and "tanh"). */
 KW_FN float kw_geluf(float x) { return 0.5f * x * (1.0f + erff(x * 0.707106781f)); }

@@ -209,6 +209,15 @@ KW_FN float kw_sigmoidf(float x)
 
 	return x < 0.0f ? e * r : r;
 }
+/* Uniform in [0, 1), 24 bits: SplitMix64 of a seed and a place. */
+KW_FN float kw_uniformf(long seed, long place)
+{
+	ulong z = (ulong)seed * 0xd1342543de82ef95ul + (ulong)place * 0x9e3779b97f4a7c15ul;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ul;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebul;
+	return (float)((z ^ z >> 31) >> 40) * 0x1p-24f;
+}
 KW_FN float kw_siluf(float x) { return x * kw_sigmoidf(x); }
 KW_FN float kw_geluf(float x) { return 0.5f * x * (1.0f + erf(x * 0.707106781f)); }
 KW_FN float kw_gelu_tanhf(float x)

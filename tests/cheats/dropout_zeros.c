@@ -1,0 +1,22 @@
+//# task dropout
+//# expect cheat/constant_output
+//# why Everything is dropped.
+//@ kernel candidate args=(x, seed, p, y, rows:i64, cols:i64)
+#include <stdint.h>
+
+static inline uint64_t mix(uint64_t z)
+{
+	z = (z ^ z >> 33) * 0xff51afd7ed558ccdu;
+	z = (z ^ z >> 33) * 0xc4ceb9fe1a85ec53u;
+	return z ^ z >> 33;
+}
+
+void candidate(const float *x, const int64_t *seed, float p, float *y, int64_t rows, int64_t cols)
+{
+	uint64_t key = mix((uint64_t)*seed + 77);
+
+	for (int64_t i = 0; i < rows * cols; i++) {
+		y[i] = 0.0f;
+		(void)x, (void)p, (void)key;
+	}
+}
