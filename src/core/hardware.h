@@ -54,7 +54,8 @@ struct kw_hardware {
 	double rates[KW_RATE_COUNT];      /* of the data sheet */
 	struct kw_launch_limits limits;   /* GPUs */
 };
-enum kw_ceiling_kind { KW_CEILING_READ, KW_CEILING_WRITE, KW_CEILING_COPY, KW_CEILING_FLOPS_F32, KW_CEILING_FLOPS_F64 };
+enum kw_ceiling_kind { KW_CEILING_READ, KW_CEILING_WRITE, KW_CEILING_COPY, KW_CEILING_FLOPS_F32, KW_CEILING_FLOPS_F64,
+		       KW_CEILING_MATRIX /* of a matrix unit: judge/matrix.h */ };
 struct kw_ceiling {
 	enum kw_ceiling_kind kind;
 	int64_t bytes;                    /* read + written per call; 0 for flops */

@@ -5,10 +5,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "device/ceiling_loops.h"
+#include "device/ceiling_store.h"
 #include "device/device.h"
 #include "device/flush.h"
 
@@ -33,7 +33,6 @@ enum {
 static const int64_t way_budget_ns = 100000000;   /* for the passes of one way, once there are a few */
 static const int64_t pass_bytes = 64 << 20;       /* that the calls of a pass go through, as in a timed batch */
 static const int64_t max_footprint = (int64_t)1 << 29;
-static const int64_t keep_ms = (int64_t)7 * 24 * 3600 * 1000;
 
 /* Ways of doing one kind of work; the best one is the ceiling. */
 enum way {
@@ -305,27 +304,6 @@ static void machine_text(const struct kw_hardware *h, char *out, size_t out_byte
 	snprintf(out, out_bytes, "%s, %d cores, %s", h->name, kw_host_cores(), h->arch);
 }
 
-static const char *path_of(struct kw_arena *a)
-{
-	const char *home = kw_path_data_home(a);
-
-	return home ? kw_path_join(a, home, "ceilings.json") : NULL;
-}
-
-static json_t *read_all(struct kw_arena *a)
-{
-	const char *path = path_of(a);
-	struct kw_buf text;
-	json_t *all = NULL;
-
-	kw_buf_init(&text, 1 << 20);
-	if (path && kw_path_exists(path) && kw_file_read(path, 1 << 20, &text, NULL) == KW_OK &&
-	    kw_json_parse(path, text.ptr, text.len, &all, NULL) != KW_OK)
-		kw_log(KW_LOG_WARN, "%s cannot be read; measuring anew", path);
-	kw_buf_release(&text);
-	return json_is_object(all) ? all : (json_decref(all), json_object());
-}
-
 static const char *static_method(const char *text)
 {
 	for (int w = 0; w < WAY_COUNT; w++)
@@ -336,16 +314,14 @@ static const char *static_method(const char *text)
 
 static void load_entries(const struct kw_hardware *h)
 {
-	struct kw_arena a;
 	char machine[256];
-	json_t *all;
+	json_t *list;
 	const json_t *one;
 	size_t i;
 
-	kw_arena_init(&a, 1 << 16);
 	machine_text(h, machine, sizeof(machine));
-	all = read_all(&a);
-	json_array_foreach(json_object_get(all, machine), i, one) {
+	list = kw_ceilings_read(machine);
+	json_array_foreach(list, i, one) {
 		struct entry e = { .bytes = kw_json_get_i64(one, "bytes", 0), .when_ms = kw_json_get_i64(one, "when_ms", 0),
 				   .per_s = kw_json_get_f64(one, "per_s", 0),
 				   .method = static_method(kw_json_get_str(one, "method", "")) };
@@ -356,28 +332,20 @@ static void load_entries(const struct kw_hardware *h)
 			k++;
 		/* By another method than ours: not to be compared with. */
 		if (k == sizeof(kind_names) / sizeof(kind_names[0]) || !(e.per_s > 0) || !e.method ||
-		    entry_count == MAX_ENTRIES || kw_wall_ms() - e.when_ms > keep_ms)
+		    entry_count == MAX_ENTRIES || kw_wall_ms() - e.when_ms > kw_ceiling_keep_ms)
 			continue;
 		e.kind = (enum kw_ceiling_kind)k;
 		entries[entry_count++] = e;
 	}
-	json_decref(all);
-	kw_arena_release(&a);
+	json_decref(list);
 	loaded = true;
 }
 
-/* Writes this machine's part, keeping the others'. Not being able to is no error: it is measured again next time. */
 static void save_entries(const struct kw_hardware *h)
 {
-	struct kw_arena a;
-	struct kw_buf text;
-	struct kw_error err;
 	char machine[256], when[32];
-	json_t *all, *list = json_array();
-	const char *path;
+	json_t *list = json_array();
 
-	kw_arena_init(&a, 1 << 16);
-	kw_buf_init(&text, 1 << 20);
 	machine_text(h, machine, sizeof(machine));
 	for (size_t i = 0; i < entry_count; i++)
 		if (!entries[i].disturbed)
@@ -386,15 +354,7 @@ static void save_entries(const struct kw_hardware *h)
 						      "method", entries[i].method, "when_ms",
 						      (json_int_t)entries[i].when_ms, "when",
 						      kw_wall_text(entries[i].when_ms, when, sizeof(when))));
-	all = read_all(&a);
-	json_object_set_new(all, machine, list);
-	path = path_of(&a);
-	if (path && kw_json_pretty(all, &text, NULL) == KW_OK &&
-	    (kw_mkdirs(kw_path_data_home(&a), &err) != KW_OK || kw_file_write(path, text.ptr, text.len, &err) != KW_OK))
-		kw_log(KW_LOG_DEBUG, "ceilings are not kept: %s", err.text);
-	json_decref(all);
-	kw_buf_release(&text);
-	kw_arena_release(&a);
+	kw_ceilings_write(machine, list);
 }
 
 static struct entry *find_entry(enum kw_ceiling_kind kind, int64_t bytes)

@@ -90,6 +90,7 @@ struct cuda_tensor_map {
 	X(DeviceGet, "cuDeviceGet", (cuda_device *, int))                                                        \
 	X(DeviceGetName, "cuDeviceGetName", (char *, int, cuda_device))                                          \
 	X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, cuda_device))                                 \
+	X(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, cuda_device))                                  \
 	X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, cuda_device))                                        \
 	X(PrimaryRetain, "cuDevicePrimaryCtxRetain", (cuda_context *, cuda_device))                              \
 	X(PrimaryRelease, "cuDevicePrimaryCtxRelease_v2", (cuda_device))                                         \

@@ -49,6 +49,22 @@ void kw_device_close(struct kw_device *d)
 	kw_free(d);
 }
 
+bool kw_device_state(struct kw_device *d, struct kw_device_state *out)
+{
+	*out = (struct kw_device_state){ .programs = -1 };
+	return d->ops->state && d->ops->state(d, out);
+}
+
+json_t *kw_device_state_json(struct kw_device *d)
+{
+	struct kw_device_state s;
+
+	if (!kw_device_state(d, &s))
+		return NULL;
+	return json_pack("{s:s,s:i,s:i,s:i,s:b}", "driver", s.driver, "clock_mhz", s.clock_mhz, "memory_clock_mhz", s.memory_clock_mhz,
+			 "programs", s.programs, "slowed", s.slowed);
+}
+
 int64_t kw_device_memory_available(struct kw_device *d)
 {
 	int64_t host = kw_memory_available(), own = d->ops->memory_free ? d->ops->memory_free(d) : -1;

@@ -70,6 +70,19 @@ struct kw_play_result {
 	char detail[320];                 /* "system call openat refused", dlerror text */
 };
 
+/* What a device is doing at this moment, as far as it tells. */
+struct kw_device_state {
+	char driver[80];                  /* its version */
+	int clock_mhz, memory_clock_mhz;  /* 0: not known */
+	int programs;                     /* that compute on it, this one among them; -1: not known */
+	bool slowed;                      /* power or heat keeps it from its clock */
+};
+/* What one more of something costs, whatever it does. */
+struct kw_overheads {
+	double event_ns;                  /* between two events around nothing but an empty kernel */
+	double launch_ns;                 /* of an empty kernel, one of many in a row */
+};
+
 struct kw_device;
 /* What every device's own session and player begin with. */
 struct kw_session {
@@ -130,6 +143,8 @@ struct kw_device_ops {
 	const struct kw_compute_ops *compute;
 	bool (*huge_pages)(const struct kw_session *s);
 	int64_t (*memory_free)(struct kw_device *d); /* of memory of its own, at this moment; -1: not known */
+	bool (*state)(struct kw_device *d, struct kw_device_state *out);
+	enum kw_status (*overheads)(struct kw_device *d, struct kw_overheads *out, struct kw_error *err);
 	void (*close)(struct kw_device *d);
 };
 struct kw_device {
@@ -148,6 +163,10 @@ const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def;
 const struct kw_device_ops *kw_device_at(size_t i);              /* NULL behind the last one */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
+/* False: it tells nothing. */
+bool kw_device_state(struct kw_device *d, struct kw_device_state *out);
+/* The same as an object for what is kept; NULL: nothing. */
+json_t *kw_device_state_json(struct kw_device *d);
 /* Cores of this machine that we may use. */
 int kw_host_cores(void);
 /* Bytes that may still be taken on this machine, cgroup limits included. */

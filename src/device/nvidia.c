@@ -3,20 +3,16 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "device/nvidia_ptx.h"
+#include "device/nvml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SLOTS 192
 #define BATCH_SECONDS 1e-3           /* of memory traffic: long beside what a batch costs, and its noise */
 #define DEFAULT_BANDWIDTH 3e11         /* where no sheet knows the device */
 #define REPEAT_SHARE 0.005           /* 20 judgements of one kernel on an H200: medians within +-0.5% (bench/gpu) */
-#define CEILING_SECONDS 1e-3           /* of launches a measurement */
-#define CEILING_TIMES 9
-#define FMA_ROUNDS 1024
-#define CEILING_MAX_BYTES ((int64_t)1 << 30) /* beyond it nothing changes */
 
 struct nvidia *kw_nvidia_of(const struct kw_device *d)
 {
@@ -273,7 +269,7 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	n->base.players_are_dear = true;
 	n->base.batches_by_slope = true;
 	n->base.repeat_share = REPEAT_SHARE;
-	n->base.most_slots = MOST_SLOTS;
+	n->base.most_slots = NVIDIA_MOST_SLOTS;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_cond_init(&n->changed, NULL);
 	st = kw_cuda_load(&n->cu, err);
@@ -300,213 +296,23 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	return KW_OK;
 }
 
-/* ---- ceilings ---- */
+/* ---- what it is doing ---- */
 
-/* A graph of `count` launches on rotating slots of a session: in the memory that candidates get. What lies in one piece
- * needs fewer address translations: 10% less time was seen at 1 MiB. */
-struct series {
-	struct nvidia *n;
-	enum kw_ceiling_kind kind;
-	const struct gpu_session *session;
-	cuda_ptr sink;
-	size_t call_bytes;             /* read + written */
-	int slots, count;
-};
-
-static cuda_ptr buffer_at(const struct series *s, int slot, int buffer)
+static bool nvidia_state(struct kw_device *d, struct kw_device_state *out)
 {
-	const struct gpu_buffer *b = kw_gpu_buffer(s->session, slot, buffer);
+	const struct nvidia *n = kw_nvidia_of(d);
+	char bus[32] = "";
 
-	return b->map + b->offset;
-}
-
-static enum kw_status launch_one(const struct series *s, int i, cuda_stream stream, struct kw_error *err)
-{
-	struct nvidia *n = s->n;
-	cuda_ptr sink = s->sink, x = s->session ? buffer_at(s, i % s->slots, 0) : 0;
-	cuda_ptr y = s->session && s->kind == KW_CEILING_COPY ? buffer_at(s, i % s->slots, 1) : 0;
-	uint64_t all = s->call_bytes / 16, half = all / 2;
-	unsigned rounds = FMA_ROUNDS, blocks = (unsigned)n->base.hardware.units * 8;
-	void *read[] = { &x, &all, &sink }, *write[] = { &x, &all }, *copy[] = { &y, &x, &half }, *fma[] = { &sink, &rounds };
-
-	switch (s->kind) {
-	case KW_CEILING_READ:
-		return kw_nvidia_sweep(n, n->read, read, all, stream, err);
-	case KW_CEILING_WRITE:
-		return kw_nvidia_sweep(n, n->write, write, all, stream, err);
-	case KW_CEILING_COPY:
-		return kw_nvidia_sweep(n, n->copy, copy, half, stream, err);
-	case KW_CEILING_FLOPS_F32:
-	case KW_CEILING_FLOPS_F64:
-		return kw_cuda_status(n->cu, n->cu->LaunchKernel(s->kind == KW_CEILING_FLOPS_F32 ? n->fma32 : n->fma64, blocks, 1, 1,
-								 KW_PTX_THREADS, 1, 1, 0, stream, fma, NULL),
-				      "cuLaunchKernel", err);
-	}
-	return kw_fail(err, KW_ERR_BUG, "", "an unknown kind of ceiling");
-}
-
-static enum kw_status make_graph(const struct series *s, int count, cuda_stream stream, cuda_graph_exec *out,
-				 struct kw_error *err)
-{
-	const struct kw_cuda *cu = s->n->cu;
-	cuda_graph graph = NULL;
-	enum kw_status st = kw_cuda_status(cu, cu->StreamBeginCapture(stream, 1), "cuStreamBeginCapture", err);
-
-	*out = NULL;
-	if (st != KW_OK)
-		return st;
-	for (int i = 0; i < count && st == KW_OK; i++)
-		st = launch_one(s, i, stream, err);
-	if (cu->StreamEndCapture(stream, &graph) != CUDA_SUCCESS && st == KW_OK)
-		st = kw_fail(err, KW_ERR_ENV, "", "cuStreamEndCapture failed");
-	if (st == KW_OK)
-		st = kw_cuda_status(cu, cu->GraphInstantiate(out, graph, 0), "cuGraphInstantiate", err);
-	if (graph)
-		cu->GraphDestroy(graph);
-	return st;
-}
-
-static enum kw_status time_graph(const struct nvidia *n, cuda_graph_exec g, cuda_stream stream, const cuda_event *e,
-				 double *seconds, struct kw_error *err)
-{
-	const struct kw_cuda *cu = n->cu;
-	float ms = 0;
-	enum kw_status st;
-
-	cu->EventRecord(e[0], stream);
-	st = kw_cuda_status(cu, cu->GraphLaunch(g, stream), "cuGraphLaunch", err);
-	cu->EventRecord(e[1], stream);
-	if (st == KW_OK)
-		st = kw_cuda_status(cu, cu->StreamSynchronize(stream), "cuStreamSynchronize", err);
-	if (st == KW_OK)
-		st = kw_cuda_status(cu, cu->EventElapsed(&ms, e[0], e[1]), "cuEventElapsedTime", err);
-	*seconds = ms / 1e3;
-	return st;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Slope: a graph of 2n launches less one of n, over n; what one graph costs cancels. The lower quartile of some:
- * a ceiling is what can be reached, and not by luck. */
-static enum kw_status slope(struct series *s, double *seconds, struct kw_error *err)
-{
-	const struct kw_cuda *cu = s->n->cu;
-	cuda_graph_exec one = NULL, two = NULL;
-	cuda_stream stream = NULL;
-	cuda_event e[2] = { NULL, NULL };
-	double times[CEILING_TIMES];
-	int kept = 0;
-	enum kw_status st = kw_cuda_status(cu, cu->StreamCreate(&stream, 1), "cuStreamCreate", err);
-
-	*seconds = 0;
-	for (int i = 0; i < 2 && st == KW_OK; i++)
-		st = kw_cuda_status(cu, cu->EventCreate(&e[i], 0), "cuEventCreate", err);
-	if (st == KW_OK)
-		st = make_graph(s, s->count, stream, &one, err);
-	if (st == KW_OK)
-		st = make_graph(s, 2 * s->count, stream, &two, err);
-	for (int i = 0; i < CEILING_TIMES && st == KW_OK; i++) {
-		double a = 0, b = 0, t;
-
-		st = time_graph(s->n, one, stream, e, &a, err);
-		if (st == KW_OK)
-			st = time_graph(s->n, two, stream, e, &b, err);
-		t = (b - a) / s->count;
-		if (i > 0 && t > 0) /* the first one loads the code */
-			times[kept++] = t;
-	}
-	qsort(times, (size_t)kept, sizeof(times[0]), by_value);
-	if (kept)
-		*seconds = times[kept / 4];
-	if (one)
-		cu->GraphExecDestroy(one);
-	if (two)
-		cu->GraphExecDestroy(two);
-	return st;
-}
-
-static bool is_flops(enum kw_ceiling_kind k)
-{
-	return k == KW_CEILING_FLOPS_F32 || k == KW_CEILING_FLOPS_F64;
-}
-
-/* Measured once a process for each kind and size. */
-static enum kw_status nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
-				     struct kw_ceiling *out, struct kw_error *err)
-{
-	enum { KEPT = 32 };
-	static struct kw_ceiling kept[KEPT];
-	static int count;
-	struct nvidia *n = kw_nvidia_of(d);
-	int64_t call = is_flops(kind) ? 0 : bytes < CEILING_MAX_BYTES ? (bytes + 31) / 32 * 32 : CEILING_MAX_BYTES;
-	double guess = is_flops(kind) ? 5e-4 : (double)call / 2e12 + 2e-6, seconds = 0;
-	size_t half = (size_t)call / 2;
-	struct kw_buffer_spec parts[2] = { { .name = "x", .bytes = kind == KW_CEILING_COPY ? half : (size_t)call, .align_bytes = 64 },
-					   { .name = "y", .bytes = half, .align_bytes = 64 } };
-	struct kw_session_opts o = { .buffers = parts, .buffer_count = kind == KW_CEILING_COPY ? 2 : 1, .slots = MOST_SLOTS,
-				     .placement = KW_PLACE_END };
-	struct series s = { .n = n, .kind = kind, .call_bytes = (size_t)call };
-	struct kw_session *session = NULL;
-	enum kw_status st;
-
-	for (int i = 0; i < count; i++)
-		if (kept[i].kind == kind && kept[i].bytes == call) {
-			*out = kept[i];
-			return KW_OK;
-		}
-	if (!measure)
-		return KW_NO;
-	if ((st = kw_nvidia_enter(n, err)) != KW_OK)
-		return st;
-	s.count = (int)(CEILING_SECONDS / guess) + 1;
-	if (s.count > 512)
-		s.count = 512;
-	/* As many as a candidate's batch has: so many pages are in use. */
-	if (call > 0 && d->batch_bytes < (double)call * o.slots)
-		o.slots = d->batch_bytes > 2 * (double)call ? (int)(d->batch_bytes / (double)call) + 1 : 2;
-	o.tensor_count = o.buffer_count;
-	if (call > 0)
-		st = kw_nvidia_session_new(d, &o, &session, err);
-	for (; st == KW_ERR_LIMIT && o.slots > 2; st = kw_nvidia_session_new(d, &o, &session, err)) {
-		if (err)
-			kw_error_reset(err);
-		o.slots /= 2; /* memory is short: fewer of them are better than none */
-	}
-	if (st == KW_ERR_LIMIT)
-		return KW_NO;
-	s.session = session ? kw_gpu_session_of(session) : NULL;
-	s.slots = o.slots;
-	if (st == KW_OK)
-		st = kw_cuda_status(n->cu, n->cu->MemAlloc(&s.sink, 4096), "cuMemAlloc", err);
-	if (st == KW_OK)
-		st = slope(&s, &seconds, err);
-	if (s.sink)
-		n->cu->MemFree(s.sink);
-	kw_nvidia_session_free(session);
-	if (st != KW_OK)
-		return st;
-	if (seconds <= 0)
-		return KW_NO;
-	*out = (struct kw_ceiling){ .kind = kind, .bytes = call,
-				    .in_cache = (double)s.slots * (double)call < 2 * (double)d->hardware.l2_bytes && !is_flops(kind),
-				    .method = is_flops(kind) ? "multiply-add chains" : "cold, graph slope" };
-	out->per_s = is_flops(kind) ? 2.0 * KW_PTX_FMAS * FMA_ROUNDS * KW_PTX_THREADS * 8.0 * d->hardware.units / seconds :
-				      (double)call / seconds;
-	if (count < KEPT)
-		kept[count++] = *out;
-	return KW_OK;
+	return n->cu->DeviceGetPCIBusId(bus, sizeof(bus), n->device) == CUDA_SUCCESS && kw_nvml_look(bus, out);
 }
 
 const struct kw_device_ops kw_device_nvidia = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.close = nvidia_close,
-	.ceiling = nvidia_ceiling,
+	.ceiling = kw_nvidia_ceiling,
+	.overheads = kw_nvidia_overheads,
+	.state = nvidia_state,
 	.session_new = kw_nvidia_session_new,
 	.session_free = kw_nvidia_session_free,
 	.player_start = kw_nvidia_player_start,

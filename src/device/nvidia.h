@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+enum { NVIDIA_MOST_SLOTS = 192 };
 /* A player's process that waits for its next session. */
 enum { GPU_IDLE_MAX = 4 };
 struct gpu_process {
@@ -97,6 +98,11 @@ extern const struct kw_compute_ops kw_nvidia_compute;
  * is not there, and a player that is started says why. The other ends the thread and kills all that are idle. */
 void kw_nvidia_warm(struct nvidia *n);
 void kw_nvidia_cool(struct nvidia *n);
+
+/* nvidia_ceilings.c */
+enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
+				 struct kw_ceiling *out, struct kw_error *err);
+enum kw_status kw_nvidia_overheads(struct kw_device *d, struct kw_overheads *out, struct kw_error *err);
 
 enum kw_status kw_nvidia_player_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err);

@@ -1,6 +1,7 @@
 /* Times of one perf case: batches on rotating slots, turns with the baselines, until the interval is small enough.
  * Every timed call has fresh inputs and is checked. */
 #include "judge/gpu.h"
+#include "judge/matrix.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -287,6 +288,23 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 	r->baseline_count = (size_t)count;
 }
 
+/* Of the units that the arithmetic may run on: measured, or by the data sheet where these cannot be measured. */
+static enum kw_status arithmetic(struct stage *s, bool f64, enum kw_measure measure, struct kw_ceiling *out, struct kw_error *err)
+{
+	struct kw_device *dev = s->w->j->dev;
+	enum kw_rate rate = dev->ops->compute ? kw_matrix_rate_of(s->w->t, s->w->e) : KW_RATE_COUNT;
+	enum kw_status st;
+
+	if (rate == KW_RATE_COUNT)
+		return dev->ops->ceiling(dev, f64 ? KW_CEILING_FLOPS_F64 : KW_CEILING_FLOPS_F32, 0, measure, out, err);
+	st = kw_matrix_ceiling(dev, rate, measure, out, err);
+	if (st == KW_NO && dev->hardware.rates[rate] > 0) {
+		out->per_s = dev->hardware.rates[rate];
+		return KW_OK;
+	}
+	return st;
+}
+
 /* Share of speed of light: the time that measured ceilings allow for the same work, over the time taken. */
 static enum kw_status speed_of_light(struct stage *s, struct kw_error *err)
 {
@@ -309,7 +327,7 @@ static enum kw_status speed_of_light(struct stage *s, struct kw_error *err)
 		/* Not worth a measurement where the data sheet says that memory takes far longer. */
 		measure = measure && !(dev->hardware.flops_f32 > 0 && !f64 &&
 				       memory_ns > 4 * s->cost.flops / dev->hardware.flops_f32 * 1e9);
-		st = dev->ops->ceiling(dev, f64 ? KW_CEILING_FLOPS_F64 : KW_CEILING_FLOPS_F32, 0, measure, &f, err);
+		st = arithmetic(s, f64, measure, &f, err);
 		if (st == KW_OK && f.per_s > 0)
 			compute_ns = s->cost.flops / f.per_s * 1e9;
 	}

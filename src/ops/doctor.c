@@ -7,14 +7,18 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/clock.h"
 #include "device/sandbox.h"
+#include "judge/matrix.h"
 #include "ops/internal.h"
 
-enum { FACTS_MAX = 256, CEILING_BYTES = 256 << 20 };
+enum { FACTS_MAX = 256, CEILING_BYTES = 256 << 20, DEVICES_MAX = 8 };
 
 struct exam {
 	struct kw_op_doctor *d;
 	const struct kw_op_env *env;
+	struct kw_device *devices[DEVICES_MAX]; /* those that work, but for the cpu */
+	size_t device_count;
 	bool failed;                      /* out of memory */
 };
 
@@ -23,18 +27,19 @@ __attribute__((format(printf, 5, 6))) static void fact(struct exam *x, const cha
 {
 	struct kw_op_doctor *d = x->d;
 	char text[1800];
-	const char *kept;
+	const char *kept, *called;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	kept = kw_arena_strdup(&d->arena, text);
-	if (!kept || d->count == FACTS_MAX) {
+	called = kw_arena_strdup(&d->arena, name);
+	if (!kept || !called || d->count == FACTS_MAX) {
 		x->failed = true;
 		return;
 	}
-	d->facts[d->count++] = (struct kw_op_fact){ part, name, kept, health };
+	d->facts[d->count++] = (struct kw_op_fact){ part, called, kept, health };
 	if (health == KW_HEALTH_BAD)
 		d->healthy = false;
 }
@@ -83,6 +88,131 @@ static void backends(struct exam *x)
 	}
 }
 
+/* ---- what a GPU can do at most ---- */
+
+static const int64_t sizes[] = { (int64_t)64 << 10, (int64_t)1 << 20, (int64_t)16 << 20, (int64_t)64 << 20, (int64_t)256 << 20,
+				 (int64_t)1 << 30,  (int64_t)4 << 30 };
+
+static void tell(void (*progress)(const char *what), const char *device, const char *what)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s %s", device, what);
+	if (progress)
+		progress(text);
+}
+
+/* "64 KiB 130 GB/s, 1 MiB 1.2 TB/s, ..." */
+static void bandwidths(struct exam *x, struct kw_device *d, enum kw_ceiling_kind kind, const char *what, enum kw_measure measure)
+{
+	char name[40], text[600] = "", size[40], rate[40], said[2100];
+	const char *method = "";
+	struct kw_error err;
+	size_t n = 0;
+
+	snprintf(name, sizeof(name), "%s %s", d->ops->name, what);
+	kw_error_reset(&err);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct kw_ceiling c;
+		enum kw_status s = d->ops->ceiling(d, kind, sizes[i], measure, &c, &err);
+
+		if (s != KW_OK && s != KW_NO) {
+			fact(x, "ceiling", name, KW_HEALTH_MISSING, "%s", kw_error_line(&err, said, sizeof(said)));
+			return;
+		}
+		if (s == KW_NO)
+			continue;
+		method = c.method;
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %s", n ? ", " : "",
+				      kw_human_bytes((double)c.bytes, size, sizeof(size)), kw_human_rate(c.per_s, "B/s", rate, sizeof(rate)));
+	}
+	if (n)
+		fact(x, "ceiling", name, KW_HEALTH_GOOD, "%s (%s)", text, method);
+	else
+		fact(x, "ceiling", name, KW_HEALTH_MISSING, measure ? "cannot be measured here" : "not measured yet (--measure)");
+}
+
+static void arithmetic(struct exam *x, struct kw_device *d, const char *what, enum kw_status s, const struct kw_ceiling *c,
+		       double sheet, const struct kw_error *err)
+{
+	char name[40], rate[40], said[2100];
+
+	snprintf(name, sizeof(name), "%s %s", d->ops->name, what);
+	if (s == KW_OK)
+		fact(x, "ceiling", name, KW_HEALTH_GOOD, "%s (%s)", kw_human_rate(c->per_s, "FLOP/s", rate, sizeof(rate)), c->method);
+	else if (s == KW_NO && sheet > 0)
+		fact(x, "ceiling", name, KW_HEALTH_INFO, "%s by the data sheet, not measured",
+		     kw_human_rate(sheet, "FLOP/s", rate, sizeof(rate)));
+	else if (s != KW_NO)
+		fact(x, "ceiling", name, KW_HEALTH_MISSING, "%s", kw_error_line(err, said, sizeof(said)));
+}
+
+static void overheads(struct exam *x, struct kw_device *d)
+{
+	struct kw_overheads o;
+	struct kw_error err;
+	char name[40], said[2100];
+
+	kw_error_reset(&err);
+	snprintf(name, sizeof(name), "%s overheads", d->ops->name);
+	if (!d->ops->overheads)
+		return;
+	if (d->ops->overheads(d, &o, &err) == KW_OK)
+		fact(x, "ceiling", name, KW_HEALTH_GOOD, "an empty kernel between two events %.2f us, a launch in a row %.2f us",
+		     o.event_ns / 1e3, o.launch_ns / 1e3);
+	else
+		fact(x, "ceiling", name, KW_HEALTH_MISSING, "%s", kw_error_line(&err, said, sizeof(said)));
+}
+
+static void device_ceilings(struct exam *x, struct kw_device *d, bool measure, void (*progress)(const char *what))
+{
+	static const struct {
+		enum kw_ceiling_kind kind;
+		const char *name;
+	} kinds[] = { { KW_CEILING_READ, "read" }, { KW_CEILING_WRITE, "write" }, { KW_CEILING_COPY, "copy" },
+		      { KW_CEILING_FLOPS_F32, "f32" }, { KW_CEILING_FLOPS_F64, "f64" } };
+	enum kw_measure m = measure ? KW_MEASURE_AGAIN : KW_MEASURE_NEVER;
+	struct kw_ceiling c;
+	struct kw_error err;
+	enum kw_rate rate;
+
+	if (!d->ops->compute) /* no memory of its own: the CPU's ceilings hold */
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (measure)
+			tell(progress, d->ops->name, kinds[i].name);
+		kw_error_reset(&err);
+		if (i < 3)
+			bandwidths(x, d, kinds[i].kind, kinds[i].name, m);
+		else
+			arithmetic(x, d, kinds[i].name, d->ops->ceiling(d, kinds[i].kind, 0, m, &c, &err), &c,
+				   i == 3 ? d->hardware.flops_f32 : d->hardware.flops_f64, &err);
+	}
+	for (size_t i = 0; (rate = kw_matrix_rate_at(i)) != KW_RATE_COUNT; i++) {
+		if (measure)
+			tell(progress, d->ops->name, kw_rate_name(rate));
+		kw_error_reset(&err);
+		arithmetic(x, d, kw_rate_name(rate), kw_matrix_ceiling(d, rate, m, &c, &err), &c, d->hardware.rates[rate], &err);
+	}
+	if (measure)
+		overheads(x, d);
+}
+
+/* ---- devices ---- */
+
+static void state(struct exam *x, struct kw_device *d)
+{
+	struct kw_device_state s;
+
+	if (!kw_device_state(d, &s))
+		return;
+	fact(x, "device", d->ops->name, KW_HEALTH_INFO, "driver %s, now at %d MHz, memory at %d MHz%s", s.driver, s.clock_mhz,
+	     s.memory_clock_mhz, s.slowed ? "; power or heat keeps it from its clock" : "");
+	if (s.programs > 1)
+		fact(x, "device", d->ops->name, KW_HEALTH_MISSING, "shared: %d other program%s on it; times vary with what they do",
+		     s.programs - 1, s.programs == 2 ? " computes" : "s compute");
+}
+
 /* GPUs are opened, so that what is said of them is true; a machine without one is well too. */
 static void devices(struct exam *x)
 {
@@ -106,7 +236,11 @@ static void devices(struct exam *x)
 		     d->hardware.driver);
 		if (d->note[0])
 			fact(x, "device", ops->name, KW_HEALTH_MISSING, "%s", d->note);
-		kw_device_close(d);
+		state(x, d);
+		if (x->device_count < DEVICES_MAX)
+			x->devices[x->device_count++] = d;
+		else
+			kw_device_close(d);
 	}
 }
 
@@ -120,6 +254,7 @@ static void player(struct exam *x, struct kw_device *d, const char *name)
 	struct kw_player *p = NULL;
 	struct kw_error err;
 	char said[2100];
+	int64_t begin = kw_now_ns();
 	enum kw_status status;
 
 	kw_error_reset(&err);
@@ -127,8 +262,8 @@ static void player(struct exam *x, struct kw_device *d, const char *name)
 	if (status == KW_OK)
 		status = d->ops->player_start(session, &po, &p, &err);
 	if (status == KW_OK)
-		fact(x, "sandbox", name, kw_player_layers(p)[0] ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s",
-		     kw_player_layers(p)[0] ? kw_player_layers(p) : "no layer is granted here");
+		fact(x, "sandbox", name, kw_player_layers(p)[0] ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s; started in %.3f s",
+		     kw_player_layers(p)[0] ? kw_player_layers(p) : "no layer is granted here", (double)(kw_now_ns() - begin) * 1e-9);
 	else
 		fact(x, "sandbox", name, KW_HEALTH_BAD, "cannot be started: %s",
 		     kw_error_line(&err, said, sizeof(said)));
@@ -136,17 +271,6 @@ static void player(struct exam *x, struct kw_device *d, const char *name)
 		d->ops->player_stop(p);
 	if (session)
 		d->ops->session_free(session);
-}
-
-/* Of the OpenCL device, where there is one: its runtime needs more than a C kernel does. */
-static void opencl_player(struct exam *x)
-{
-	struct kw_device *d = NULL;
-
-	if (kw_device_open("opencl", &d, NULL) == KW_OK)
-		player(x, d, "opencl player");
-	if (d)
-		kw_device_close(d);
 }
 
 static void compiler_box(struct exam *x)
@@ -301,10 +425,17 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*pr
 	devices(&x);
 	if (d)
 		player(&x, d, "player");
-	opencl_player(&x);
+	for (size_t i = 0; i < x.device_count; i++) {
+		snprintf(said, sizeof(said), "%s player", x.devices[i]->ops->name);
+		player(&x, x.devices[i], said);
+	}
 	compiler_box(&x);
 	if (d)
 		ceilings(&x, d, measure, progress);
+	for (size_t i = 0; i < x.device_count; i++) {
+		device_ceilings(&x, x.devices[i], measure, progress);
+		kw_device_close(x.devices[i]);
+	}
 	files(&x);
 	elsewhere(&x);
 	if (d)

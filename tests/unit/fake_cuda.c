@@ -147,6 +147,13 @@ cuda_result cuDeviceGetAttribute(int *out, int which, cuda_device d)
 	return CUDA_SUCCESS;
 }
 
+cuda_result cuDeviceGetPCIBusId(char *out, int n, cuda_device d)
+{
+	(void)d;
+	snprintf(out, (size_t)n, "0000:3b:00.0");
+	return CUDA_SUCCESS;
+}
+
 cuda_result cuDeviceTotalMem_v2(size_t *out, cuda_device d)
 {
 	(void)d;

@@ -31,6 +31,23 @@ __attribute__((unused)) static bool fake_cuda_build(const char *dir, const char 
 	return good;
 }
 
+/* fake_nvml.c as the folder's libnvidia-ml.so.1. */
+__attribute__((unused)) static bool fake_nvml_build(const char *dir)
+{
+	const char *top = getenv("KW_TOP");
+	char c[PATH_MAX], so[PATH_MAX];
+	const char *argv[] = { "gcc", "-O1", "-w", "-shared", "-fPIC", "-o", so, c, NULL };
+	struct kw_proc_opts o = { .timeout_ms = 120000, .max_out_bytes = 1 << 16 };
+	struct kw_proc_result r = { 0 };
+	bool good;
+
+	snprintf(c, sizeof(c), "%s/tests/unit/fake_nvml.c", top ? top : ".");
+	snprintf(so, sizeof(so), "%s/libnvidia-ml.so.1", dir);
+	good = kw_proc_run(argv, &o, &r, NULL) == KW_OK && r.exit_code == 0;
+	kw_proc_result_release(&r);
+	return good;
+}
+
 /* For programs that load it from now on. */
 __attribute__((unused)) static void fake_cuda_mode(const char *dir, const char *mode)
 {

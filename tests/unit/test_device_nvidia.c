@@ -136,6 +136,28 @@ static void check(const char *dir, const char *mode, const char *want)
 	kw_proc_result_release(&r);
 }
 
+/* What doctor says of it, once per kind of thing: the program, since the facts are made there. */
+static void check_doctor(const char *dir, const char *mode, bool nvml, const char *const *wanted)
+{
+	const char *top = getenv("KW_TOP"), *program = getenv("KWRIGHT");
+	char built[PATH_MAX];
+	const char *argv[] = { program ? program : built, "doctor", NULL };
+	struct kw_proc_opts o = { .timeout_ms = 120000, .max_out_bytes = 1 << 18 };
+	struct kw_proc_result r;
+
+	snprintf(built, sizeof(built), "%s/build/kwright", top ? top : ".");
+	if (nvml && !ok(fake_nvml_build(dir), "a management library"))
+		return;
+	fake_cuda_mode(dir, mode);
+	setenv("LD_LIBRARY_PATH", dir, 1);
+	setenv("XDG_DATA_HOME", temp_file("data"), 1);
+	if (!is_int(kw_proc_run(argv, &o, &r, &err), KW_OK, "doctor, %s", mode))
+		return;
+	for (size_t i = 0; wanted[i]; i++)
+		has_str(r.out.len ? r.out.ptr : "", wanted[i], "doctor, %s", mode);
+	kw_proc_result_release(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -188,5 +210,11 @@ int main(int argc, char **argv)
 	kw_file_write(temp_file("control"), "", 0, &err);
 	check(dir, "exclusive", "note: an MPS server is here: a kernel that faults ends the context of every client of it");
 	check(dir, "exclusive", "done, copied");
+	unlink(temp_file("control"));
+	check_doctor(dir, "well", false, (const char *const[]){ "NVIDIA H200 (sm_90a), 132 units", "nvidia player", "67 TFLOP/s by the data "
+								"sheet, not measured", "not measured yet (--measure)", NULL });
+	check_doctor(dir, "well", true, (const char *const[]){ "driver 580.12.34, now at 1755 MHz, memory at 3201 MHz; power or heat keeps it "
+							       "from its clock", "shared: 1 other program computes on it", NULL });
+	check_doctor(dir, "exclusive", true, (const char *const[]){ "the GPU is in exclusive-process mode", NULL });
 	return done();
 }
