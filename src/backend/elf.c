@@ -106,22 +106,59 @@ static bool count_name(void *arg, const char *name)
 	return false;
 }
 
+static bool is_variable(const struct kw_elf *o, const Elf64_Sym *s)
+{
+	int type = ELF64_ST_TYPE(s->st_info);
+	Elf64_Shdr home;
+
+	return (type == STT_OBJECT || type == STT_TLS) && s->st_shndx < SHN_LORESERVE && kw_elf_section(o, s->st_shndx, &home) &&
+	       (home.sh_flags & SHF_WRITE);
+}
+
+/* Every object has a byte of the start files' too, which come under their own file name. False: there are no symbols. */
+static bool count_variables(const struct kw_elf *o, const Elf64_Shdr *symbols, int64_t *bytes)
+{
+	bool theirs = false;
+	Elf64_Sym s;
+
+	if (symbols->sh_type != SHT_SYMTAB)
+		return false;
+	*bytes = 0;
+	for (uint64_t k = 0; k < symbols->sh_size / sizeof(s); k++) {
+		const char *name;
+
+		if (!read_at(o, symbols->sh_offset + k * sizeof(s), &s, sizeof(s)))
+			return false;
+		name = kw_elf_string(o, symbols->sh_link, s.st_name);
+		if (ELF64_ST_TYPE(s.st_info) == STT_FILE)
+			theirs = name && strcmp(name, "crtstuff.c") == 0;
+		else if (is_variable(o, &s) && !(theirs && ELF64_ST_BIND(s.st_info) == STB_LOCAL))
+			*bytes += (int64_t)(s.st_size & INT64_MAX);
+	}
+	return true;
+}
+
 bool kw_elf_facts(const void *bytes, size_t len, struct kw_elf_facts *out)
 {
 	struct kw_elf o;
 	Elf64_Shdr s;
+	int64_t variables = 0;
+	bool known = false;
 
 	*out = (struct kw_elf_facts){ 0 };
 	if (!kw_elf_open(&o, bytes, len))
 		return false;
 	/* NOBITS is .bss; linkers keep their own tables (.got, .dynamic) under other names and types. */
 	for (unsigned i = 0; kw_elf_section(&o, i, &s); i++) {
+		known = known || count_variables(&o, &s, &variables);
 		if (s.sh_flags & SHF_EXECINSTR)
 			out->text_bytes += (int64_t)(s.sh_size & INT64_MAX);
 		else if ((s.sh_flags & SHF_WRITE) && (s.sh_flags & SHF_ALLOC) &&
 			 (s.sh_type == SHT_NOBITS || (s.sh_type == SHT_PROGBITS && s.sh_addralign >= 4 && s.sh_size > 8)))
 			out->writable_bytes += (int64_t)(s.sh_size & INT64_MAX);
 	}
+	if (known)
+		out->writable_bytes = variables;
 	each_function(bytes, len, count_name, &out->function_count);
 	return true;
 }

@@ -23,7 +23,7 @@ const char *kw_elf_string(const struct kw_elf *o, unsigned table, uint64_t at); 
 
 struct kw_elf_facts {
 	int64_t text_bytes;               /* executable segments */
-	int64_t writable_bytes;           /* of its own variables (.data, .bss) */
+	int64_t writable_bytes;           /* of its own variables; by symbols, else the size of .data and .bss */
 	size_t function_count;            /* exported */
 };
 /* False when the bytes are no such object. */

@@ -10,7 +10,8 @@
 #define LATE_NS 20000000   /* how long an unfinished answer is given to finish itself */
 #define RERUNS 3
 #define FEW 8              /* fewer numbers than this can agree by chance */
-#define REPEATS 4          /* of a wrong call in the process that gave the wrong answer */
+#define REPEATS 8          /* of a wrong call in the process that gave the wrong answer */
+#define SURE 2             /* more times RERUNS before it is called state, and not a race that went one way by chance */
 
 void kw_fail_verdict(struct work *w, const char *case_label, enum kw_subclass sub, const char *summary,
 		     const char *evidence)
@@ -264,6 +265,27 @@ static bool fresh_differ(const struct rerun *r)
 	return (r->ran[0] && r->ran[1] && r->hash[0] != r->hash[1]) || (r->ran[1] && r->ran[2] && r->hash[1] != r->hash[2]);
 }
 
+/* State goes the same way every time; a race may have gone one way by chance until now. More fresh processes: whether all of
+ * them agree with the first ones. right and runs count on. */
+static enum kw_status agree(struct stage *s, int slot, enum kw_fill fill, int output, const struct rerun *first, int *right,
+			    int *runs, bool *yes, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	*yes = true;
+	for (int k = 0; k < SURE && st == KW_OK && *yes; k++) {
+		struct rerun more = { 0 };
+
+		st = run_again(s, slot, fill, output, &more, err);
+		*runs += RERUNS;
+		for (int i = 0; i < RERUNS; i++) {
+			*yes = *yes && (!more.ran[i] || more.right[i] == first->right[0]);
+			*right += more.right[i];
+		}
+	}
+	return st;
+}
+
 /* The same call again where it went wrong. A kept state stays wrong; a race is sometimes right. right: how often it was.
  * moved: the answers differed. */
 static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int output, int *right, bool *moved,
@@ -300,6 +322,18 @@ static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int o
 static bool has_variables(const struct stage *s)
 {
 	return s->code->facts && json_integer_value(json_object_get(s->code->facts, "writable_bytes")) > 0;
+}
+
+/* NULL: not as state would have it. */
+static const char *state_by(const struct stage *s, int right, int right_there)
+{
+	if (right == RERUNS && right_there == 0)
+		return "right in a fresh process, wrong after earlier calls";
+	if (right == 0 && right_there == REPEATS)
+		return "wrong in a fresh process, right after earlier calls";
+	if (right == RERUNS && right_there == REPEATS && has_variables(s))
+		return "right whenever it is called alone, wrong among other calls";
+	return NULL;
 }
 
 /* ---- evidence ---------------------------------------------------------------------------------- */
@@ -354,9 +388,10 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 			       name_by_numbers(s, output, st, text, sizeof text);
 	uint64_t before = kw_stage_output_hash(s, slot);
 	struct rerun r = { 0 };
-	int input, right = 0, right_there = 0;
+	int input, right = 0, right_there = 0, runs = RERUNS + REPEATS;
 	/* Beside a huge number left in an accumulator every input is rounded away: garbage, not an answer made up. */
-	bool swallowed = !(st->norm_ratio < 1e5), moved = false, ignored = false;
+	bool swallowed = !(st->norm_ratio < 1e5), moved = false, ignored = false, state = false;
+	const char *how = NULL;
 	bool may_be_constant = sub != KW_S_UNWRITTEN && sub != KW_S_NAN && !swallowed && !answered_otherwise(s, slot, output);
 	enum kw_status status = KW_OK;
 
@@ -386,20 +421,16 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 			return status;
 		for (int i = 0; i < RERUNS; i++)
 			right += r.right[i];
-		if (right == RERUNS && right_there == 0) {
+		how = state_by(s, right, right_there);
+		if (how && (status = agree(s, slot, fill, output, &r, &right, &runs, &state, err)) != KW_OK)
+			return status;
+		if (how && state) {
 			sub = KW_S_STATE;
-			snprintf(text, sizeof text, "right in a fresh process, wrong after earlier calls: it keeps state between calls");
-		} else if (right == 0 && right_there == REPEATS) {
-			sub = KW_S_STATE;
-			snprintf(text, sizeof text, "wrong in a fresh process, right after earlier calls: it keeps state between calls");
-		} else if (right == RERUNS && right_there == REPEATS && has_variables(s)) {
-			sub = KW_S_STATE;
-			snprintf(text, sizeof text, "right whenever it is called alone, wrong among other calls: it keeps state between "
-				 "calls");
+			snprintf(text, sizeof text, "%s: it keeps state between calls", how);
 		} else if (right + right_there > 0 || (sub != KW_S_UNWRITTEN && (moved || fresh_differ(&r)))) {
 			sub = KW_S_RACE;
 			snprintf(text, sizeof text, "the same input gives different answers in different runs (%d of %d right): a race",
-				 right + right_there, RERUNS + REPEATS);
+				 right + right_there, runs);
 		}
 	}
 	kw_fail_verdict(s->w, s->c->label, sub, text, evidence);

@@ -100,6 +100,29 @@ static void test_builds(void)
 	plan.define_count = 0;
 }
 
+/* Variables that outlive a call, and nothing of the start files'. */
+static void test_variables(void)
+{
+	static const struct {
+		const char *name, *source;
+		int64_t bytes;
+	} cases[] = {
+		{ "none", "void k(float *x)\n{\n\tx[0] = 1;\n}\n", 0 },
+		{ "constants", "static const float t[4] = { 1, 2, 3, 4 };\nvoid k(float *x, int64_t n)\n{\n\tx[0] = t[n & 3];\n}\n", 0 },
+		{ "a counter", "void k(float *x)\n{\n\tstatic int calls;\n\tx[0] = calls++;\n}\n", 4 },
+		{ "a table and a pointer", "static double t[3] = { 1 };\nchar *p;\nvoid k(double *x)\n{\n\tx[0] = t[0]++ + !p;\n}\n", 32 },
+		{ "one of a thread", "static _Thread_local int calls;\nvoid k(float *x)\n{\n\tx[0] = calls++;\n}\n", 4 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct kw_build_result r;
+
+		is_int(build(cases[i].source, &r), KW_OK, "variables: %s", cases[i].name);
+		is_int(kw_json_get_i64(r.artefact.facts, "writable_bytes", -1), cases[i].bytes, "variables: %s: bytes", cases[i].name);
+		kw_build_result_release(&r);
+	}
+}
+
 static void test_messages(void)
 {
 	static const struct {
@@ -589,6 +612,7 @@ int main(void)
 	unsetenv("KWRIGHT_CC");
 	setenv("XDG_CACHE_HOME", temp_file("cache"), 1);
 	test_builds();
+	test_variables();
 	test_messages();
 	test_clang();
 	test_flags();
