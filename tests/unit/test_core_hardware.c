@@ -4,6 +4,8 @@
 
 #include "tap.h"
 
+#include <math.h>
+
 static struct kw_arena arena;
 static struct kw_error err;
 static char line[2400];
@@ -135,6 +137,15 @@ static void test_bad_sheets(void)
 }
 
 /* Every sheet of ours is whole, and makes sense beside the others. */
+/* What a unit does in a clock is a power of two; vendors round, and some rates hold at a clock that is up to a tenth lower. A
+ * figure with sparsity, of another chip or mistyped shows here. */
+static bool adds_up(double rate, const struct kw_hardware *h)
+{
+	double a_clock = rate / (h->units * h->clock_hz), whole = exp2(round(log2(a_clock)));
+
+	return rate == 0 || (a_clock > 0.9 * whole && a_clock < 1.03 * whole);
+}
+
 static void test_library(void)
 {
 	static const char *const wanted[] = { "a100",	"b200",	   "h100",    "h200", "l40s",
@@ -163,6 +174,9 @@ static void test_library(void)
 			   h.rates[KW_RATE_F64] <= h.rates[KW_RATE_F32] &&
 			   h.rates[KW_RATE_F16_MATRIX] > h.rates[KW_RATE_F32],
 		   "%s: rates", names[i]);
+		for (int r = 0; r < KW_RATE_COUNT; r++)
+			ok(adds_up(h.rates[r], &h), "%s: %s is what its units do in a clock", names[i],
+			   kw_rate_name((enum kw_rate)r));
 		ok(h.limits.smem_per_block_bytes + h.limits.smem_reserved_bytes <=
 				   h.limits.smem_per_unit_bytes &&
 			   h.limits.threads_per_unit % h.limits.warp_size == 0,
