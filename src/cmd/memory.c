@@ -1,4 +1,4 @@
-/* kwright memory list | show NAME | search WORDS. A NAME is a pattern, hardware:SHEET or a number. */
+/* kwright memory list | show NAME | search WORDS | rules. A NAME is a pattern, hardware:SHEET or a number. */
 #include <stdio.h>
 #include <string.h>
 
@@ -185,17 +185,42 @@ static enum kw_status search(const struct kw_cmd *cmd, const struct own *own, st
 	return status == KW_OK ? print_rows(cmd, rows, n, a, err) : status;
 }
 
+/* The record of each rule of explain that was ever applied. */
+static enum kw_status rules(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_rule_record *records = NULL;
+	json_t *list = json_array();
+	size_t n = 0;
+	enum kw_status status = kw_op_rule_records(memory, a, &records, &n, err);
+
+	for (size_t i = 0; status == KW_OK && i < n; i++) {
+		if (!cmd->json)
+			printf("%s: applied %d time(s), kept %.0f%% of what it promised\n", records[i].rule, records[i].tried,
+			       100 * records[i].kept);
+		else if (json_array_append_new(list, json_pack("{s:s, s:i, s:o}", "rule", records[i].rule, "applied",
+							       records[i].tried, "kept", kw_json_real(records[i].kept))) != 0)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	}
+	if (status == KW_OK && cmd->json)
+		return kw_print_json(list, err);
+	json_decref(list);
+	if (status == KW_OK && n == 0)
+		printf("no rule was applied yet: kwright explain --compare BEFORE AFTER --applied RULE\n");
+	return status;
+}
+
 enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
-	static const char *const actions[] = { "list", "show", "search" };
+	static const char *const actions[] = { "list", "show", "search", "rules" };
 	static const struct kw_option options[] = {
 		{ "limit", KW_OPT_COUNT, offsetof(struct own, limit), "N", "rows at most (20)" },
 	};
 	static const struct kw_syntax syntax = {
-		"memory", "list | show NAME | search WORDS", 1, KW_ARGS_MAX,
+		"memory", "list | show NAME | search WORDS | rules", 1, KW_ARGS_MAX,
 		"list    patterns and the newest experience\n"
 		"show    a pattern by its name (cuda/pointwise), a hardware sheet (hardware:h200), or an experience by its number\n"
-		"search  patterns, hardware sheets and experience with these words, best first",
+		"search  patterns, hardware sheets and experience with these words, best first\n"
+		"rules   what came of the advice of explain: how often each rule was applied, and what it kept of its promise",
 		"kwright memory search softmax row", options, 1, false
 	};
 	struct own own = { 0 };
@@ -207,15 +232,18 @@ enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct k
 	if (status != KW_OK || cmd->helped)
 		return status;
 	action = cmd->args[0];
-	if (strcmp(action, "list") != 0 && strcmp(action, "show") != 0 && strcmp(action, "search") != 0)
-		return kw_unknown_word("action of memory", action, actions, 3, err);
-	if ((strcmp(action, "list") == 0) != (cmd->arg_count == 1) || (action[1] == 'h' && cmd->arg_count != 2))
+	if (strcmp(action, "list") != 0 && strcmp(action, "show") != 0 && strcmp(action, "search") != 0 && strcmp(action, "rules") != 0)
+		return kw_unknown_word("action of memory", action, actions, 4, err);
+	if ((strcmp(action, "list") == 0 || strcmp(action, "rules") == 0) != (cmd->arg_count == 1) || (action[1] == 'h' && cmd->arg_count != 2))
 		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright memory %s", syntax.args);
 	status = kw_store_memory_open(&memory, err);
 	if (status != KW_OK)
 		return status;
 	kw_arena_init(&a, 256 << 20);
-	status = action[1] == 'h' ? show(cmd, memory, &a, err) : search(cmd, &own, memory, &a, err);
+	if (action[0] == 'r')
+		status = rules(cmd, memory, &a, err);
+	else
+		status = action[1] == 'h' ? show(cmd, memory, &a, err) : search(cmd, &own, memory, &a, err);
 	kw_arena_release(&a);
 	kw_store_close(memory);
 	return status;

@@ -84,6 +84,7 @@ struct uses {
 	struct kw_buf *out;
 	int left;
 	bool seen[KW_M_COUNT];
+	int first;                        /* line of what was told last: two facts about one line are told once */
 };
 
 /* "line 5, line 9: atomicAdd(&out[b], v);" for a fact that the rule looks at. */
@@ -99,13 +100,16 @@ static void tell_places(void *arg, int metric)
 	for (const struct kw_place *p = u->k->places; p; p = p->next)
 		if (p->metric == metric) {
 			all++;
-			if (n == 8)
-				memmove(list, list + 1, 7 * sizeof(list[0])), n--;
+			if (n == 8) {
+				memmove(list, list + 1, 7 * sizeof(list[0]));
+				n--;
+			}
 			list[n++] = p->line;
 			text = p->text;
 		}
-	if (n == 0 || u->left-- <= 0)
+	if (n == 0 || (n == 1 && list[0] == u->first) || u->left-- <= 0)
 		return;
+	u->first = n == 1 ? list[0] : 0;
 	kw_buf_printf(u->out, "%s%s", u->out->len ? "; " : "", n == 1 ? "line " : "lines ");
 	for (int i = n; i-- > 0;)
 		kw_buf_printf(u->out, "%d%s", list[i], i ? ", " : "");
@@ -141,6 +145,9 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 
 	if (e->count == KW_MAX_FINDINGS)
 		return true;
+	/* Text and opcodes say what is odd, not how much time it takes. */
+	if (r->about == KW_ABOUT_CODE && isnan(k->value[KW_M_DURATION_NS]))
+		gain = NAN;
 	if (!isnan(gain) && !r->final) {
 		gain = fmin(fmax(gain, 0), 1 - least);
 		if (100 * gain < LEAST_GAIN_PCT) {
@@ -253,6 +260,9 @@ static const char *without_findings(const struct kw_explained *e, const struct k
 
 	for (int m = 0; m < KW_M_COUNT; m++)
 		known += kw_launch_has(k, m);
+	if (isnan(e->roof_pct) && isnan(k->value[KW_M_DURATION_NS]) && (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) ||
+	    kw_launch_has(k, KW_M_STACK)))
+		return "no rule finds a fault in the code; what limits it takes a profile";
 	if (isnan(e->roof_pct))
 		return known ? "what was measured says nothing about a limit: no unit's share of its peak is among it"
 			     : "nothing was measured";
@@ -298,7 +308,8 @@ bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const
 	qsort(out->findings, out->count, sizeof(out->findings[0]), by_rank);
 	out->findings = kw_arena_copy(a, findings, (out->count ? out->count : 1) * sizeof(findings[0]));
 	out->dropped = kw_arena_copy(a, dropped, (out->dropped_count ? out->dropped_count : 1) * sizeof(dropped[0]));
-	return out->findings && out->dropped && conclude(out, &f, k, a);
+	out->resources = kw_explain_resources(k, a);
+	return out->findings && out->dropped && out->resources && conclude(out, &f, k, a);
 }
 
 size_t kw_explain_line(const struct kw_rule_set *set, const char *line, struct kw_arena *a,

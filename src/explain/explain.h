@@ -49,6 +49,7 @@ struct kw_explained {
 	const struct kw_launch *launch;
 	const char *verdict;
 	const char *bottleneck;           /* name of the first rule; "none", "unknown" */
+	const char *resources;            /* registers, shared memory, spills, and what they leave room for; "" */
 	struct kw_roof_unit unit[KW_ROOF_UNITS];
 	double roof_pct;                  /* of the busiest; NaN: none known */
 	const char *roof_name;
@@ -59,6 +60,9 @@ struct kw_explained {
 };
 /* Fills in what follows from other values (derive.c). */
 void kw_explain_derive(struct kw_launch *k);
+/* What the resources of a kernel leave room for on a multiprocessor, what limits it, and the next step in each direction
+ * (occupancy.c). "" where registers are not known; NULL: out of memory. */
+const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a);
 /* before: what it is compared with; may be NULL. False: out of memory. */
 bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const struct kw_launch *before,
 		       struct kw_arena *a, struct kw_explained *out);

@@ -111,8 +111,11 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 	char include[2][KW_CUDA_PATH + 4];
 	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-lineinfo", "--ptxas-options=-v" };
 	size_t n = 5, used;
+	char *device = kw_tokens_device_only(text, len, l->arena);
 
 	kw_error_reset(&err);
+	if (!device)
+		return;
 	if (kw_cuda_find(NULL, &kit, &err) != KW_OK) {
 		kw_launches_note(l, 0, "facts are of the text alone: there is no CUDA compiler here");
 		return;
@@ -126,7 +129,7 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 		kw_launches_note(l, 0, "facts are of the text alone: there is no NVRTC here");
 		return;
 	}
-	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = text, .source_len = len, .header = none,
+	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len, .header = none,
 			     .options = options, .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
 		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
 		return;

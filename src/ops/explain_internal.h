@@ -5,7 +5,7 @@
 #include "ops/ops.h"
 
 /* --- explain_build.c: what a compiler adds to what the text says; what it cannot is noted --- */
-/* NRVTC where it is: registers, spills, shared memory, and opcodes where a disassembler is. */
+/* NVRTC where it is: registers, spills, shared memory, and opcodes where a disassembler is. */
 void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l);
 /* Which loops the C compiler vectorises. */
 void kw_explain_compile_c(const char *text, size_t len, struct kw_launches *l);

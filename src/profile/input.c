@@ -107,6 +107,21 @@ static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 	return KW_INPUT_OTHER;
 }
 
+static bool has_number(struct kw_str row, char separator)
+{
+	struct kw_str field;
+	double v;
+
+	while (kw_str_split(&row, separator, &field)) {
+		field = kw_str_trim(field);
+		if (field.len > 2 && *field.ptr == '"')
+			field = (struct kw_str){ field.ptr + 1, field.len - 2 };
+		if (kw_number_read(field, KW_NUMBER_POINT, &v))
+			return true;
+	}
+	return false;
+}
+
 /* The first line that holds anything has fields of which the second line has as many, and numbers in them. */
 static bool is_table(struct kw_str s)
 {
@@ -133,7 +148,7 @@ static bool is_table(struct kw_str s)
 			b += row.ptr[i] == *c;
 			digits += isdigit((unsigned char)row.ptr[i]) != 0;
 		}
-		if (a >= 1 && a == b && digits > 0 && isalpha((unsigned char)head.ptr[*head.ptr == '"']) &&
+		if (a >= 1 && a == b && digits > 0 && has_number(row, *c) && isalpha((unsigned char)head.ptr[*head.ptr == '"']) &&
 		    !holds(head, "{") && !holds(head, "(void") && !holds(head, ";\t"))
 			return true;
 	}

@@ -26,7 +26,7 @@ struct machine {
 	struct place *loopable;           /* counted again when a loop turns out to be around them */
 	size_t loopable_count, loopable_cap;
 	int source_line, line;            /* line: of the input */
-	bool ptx;
+	bool ptx, shuffles;               /* shuffles: lanes were summed up before an atomic */
 };
 
 static const struct {
@@ -37,6 +37,39 @@ static const struct {
 	{ KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_LOOP },
 };
 
+static bool begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Whether a mangled name has a 'd' (double) among the types of its parameters or template arguments. */
+static bool takes_doubles(const char *name)
+{
+	for (const char *p = name + 2; *p;) {
+		if (isdigit((unsigned char)*p)) {
+			unsigned long n = strtoul(p, NULL, 10);
+
+			p += strspn(p, "0123456789");
+			p += n < strlen(p) ? n : strlen(p);
+		} else if (*p == 'L') { /* a literal: its type and value up to 'E' */
+			p += strcspn(p, "E");
+		} else if (*p++ == 'd') {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A kernel that sums its lanes by shuffles and has no atomic in a loop: one lane issues the atomic. */
+static void end(struct machine *m)
+{
+	double *v = m->now ? m->now->value : NULL;
+
+	if (v && m->shuffles && v[KW_M_CODE_ATOMIC_GLOBAL] > 0 && !(v[KW_M_CODE_ATOMIC_LOOP] > 0))
+		v[KW_M_CODE_ATOMIC_GUARDED] = v[KW_M_CODE_ATOMIC_GLOBAL];
+	m->shuffles = false;
+}
+
 static void start(struct machine *m, struct kw_str name)
 {
 	static const int zero[] = { KW_M_CODE_INST, KW_M_CODE_FP64, KW_M_CODE_FP64_CONVERT, KW_M_CODE_BARRIER,
@@ -46,6 +79,7 @@ static void start(struct machine *m, struct kw_str name)
 				    KW_M_CODE_MUFU_RCP };
 	char plain[128], full[256];
 
+	end(m);
 	snprintf(full, sizeof(full), "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
 	m->now = kw_launches_add(m->out, kw_str_from(kw_plain_name(full, plain, sizeof(plain))), m->line);
 	m->label_count = m->instructions = m->loopable_count = 0;
@@ -53,6 +87,8 @@ static void start(struct machine *m, struct kw_str name)
 	if (!m->now)
 		return;
 	m->now->value[KW_M_GPU] = 1;
+	if (!m->ptx && begins(full, "_Z"))
+		m->now->value[KW_M_CODE_DOUBLES] = takes_doubles(full);
 	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
 		m->now->value[zero[i]] = 0;
 	if (m->ptx) {
@@ -117,11 +153,6 @@ static void jump(struct machine *m, struct kw_str target)
 			close_loop(m, m->labels[i].at);
 			return;
 		}
-}
-
-static bool begins(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
 }
 
 /* ---- PTX ---- */
@@ -270,8 +301,10 @@ void kw_read_ptx(const char *text, size_t len, struct kw_launches *out)
 			jump(&m, t);
 			continue;
 		}
+		m.shuffles = m.shuffles || begins(op, "shfl") || begins(op, "redux");
 		ptx_opcode(&m, op, line);
 	}
+	end(&m);
 	if (out->count == 0)
 		kw_launches_note(out, 0, "there is no .entry in this PTX");
 }
@@ -440,8 +473,10 @@ void kw_read_sass(const char *text, size_t len, struct kw_launches *out)
 			continue;
 		if (begins(op, "BRA") || begins(op, "JMP"))
 			sass_jump(&m, line, address);
+		m.shuffles = m.shuffles || begins(op, "SHFL") || begins(op, "REDUX");
 		sass_opcode(&m, op, line);
 	}
+	end(&m);
 	if (out->count == 0)
 		kw_launches_note(out, 0, "there is no instruction in this listing");
 }

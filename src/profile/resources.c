@@ -125,8 +125,17 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 		}
 		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) || (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
 			now = function(out, KW_STR(""), n);
+		/* "162 registers/thread, 512 threads": somebody's report. */
+		if (!now && before(line, "registers") > 0 && before(line, "threads") > 0)
+			now = function(out, KW_STR(""), n);
 		if (!now)
 			continue;
+		if (!find(line, "Used ", &behind) && !find(line, "Compiling", &behind)) {
+			if ((v = before(line, "registers")) > 0)
+				kw_launch_set(now, KW_M_REGISTERS, v);
+			if ((v = before(line, "threads")) > 0 && v <= 1024)
+				kw_launch_set(now, KW_M_BLOCK, v);
+		}
 		if ((v = before(line, "bytes stack frame")) >= 0)
 			kw_launch_set(now, KW_M_STACK, v);
 		if ((v = before(line, "bytes spill stores")) >= 0)
@@ -137,8 +146,6 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 			kw_launch_set(now, KW_M_REGISTERS, v);
 		if (find(line, "Used ", &behind) && (v = before(line, "bytes smem")) >= 0)
 			kw_launch_set(now, KW_M_STATIC_SMEM, v);
-		if ((v = before(line, "threads per block")) > 0 || (v = before(line, "threads a block")) > 0)
-			kw_launch_set(now, KW_M_BLOCK, v);
 	}
 }
 

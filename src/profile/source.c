@@ -562,15 +562,6 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	body(s);
 }
 
-/* Where the declaration that holds i begins: behind the last ';', '}' or '{'. */
-static size_t declaration_start(const struct kw_tokens *t, size_t i)
-{
-	while (i > 0 && !kw_token_is(t, i - 1, ";") && !kw_token_is(t, i - 1, "}") && !kw_token_is(t, i - 1, "{") &&
-	       t->list[i - 1].kind != KW_TOKEN_DIRECTIVE)
-		i--;
-	return i;
-}
-
 static void c_function(const struct kw_tokens *t, size_t name, size_t open, struct kw_launches *out)
 {
 	struct kw_str n = { t->list[name].ptr, t->list[name].len };
@@ -627,7 +618,7 @@ void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struc
 		close = t.list[i + 1].match;
 		if (close <= i + 1 || !kw_token_is(&t, close + 1, "{"))
 			continue;
-		from = declaration_start(&t, i);
+		from = kw_token_declaration_start(&t, i);
 		if (kind == KW_INPUT_C)
 			c_function(&t, i, close + 1, out);
 		else if (kw_tokens_hold(&t, from, i, marks))

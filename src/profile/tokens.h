@@ -40,4 +40,10 @@ bool kw_tokens_hold(const struct kw_tokens *t, size_t from, size_t to, const cha
 /* A floating literal without a suffix: a double. */
 bool kw_token_is_double(const struct kw_tokens *t, size_t i);
 
+/* Where the declaration that holds i begins: behind the last ';', bracket or preprocessor line. */
+size_t kw_token_declaration_start(const struct kw_tokens *t, size_t i);
+/* A copy of CUDA source without what only a host compiler takes: functions that launch or call the runtime, and headers of
+ * the host. Lines stay where they are. In the arena; NULL: out of memory. */
+char *kw_tokens_device_only(const char *text, size_t len, struct kw_arena *a);
+
 #endif

@@ -119,7 +119,7 @@ static json_t *launch(const struct kw_explained *e, bool all)
 	bool good = put(o, "kernel", text(k->kernel)) && put(o, "id", text(k->id)) && put(o, "line", json_integer(k->line)) &&
 		    put(o, "grid", triple(k->grid)) && put(o, "block", triple(k->block)) &&
 		    put(o, "duration_ns", kw_json_real(k->value[KW_M_DURATION_NS])) && put(o, "verdict", text(e->verdict)) &&
-		    put(o, "bottleneck", text(e->bottleneck)) && put(o, "roofline", roofline(e)) &&
+		    put(o, "bottleneck", text(e->bottleneck)) && put(o, "resources", text(e->resources)) && put(o, "roofline", roofline(e)) &&
 		    put(o, "findings", findings(e)) && put(o, "dropped", dropped(e));
 
 	for (size_t i = 0; missing && i < k->unknown_count; i++)

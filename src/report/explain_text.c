@@ -118,6 +118,8 @@ static void launch(const struct kw_explained *e, bool whole, struct kw_buf *out)
 		kw_buf_addc(out, '\n');
 	}
 	roofline(e, out);
+	if (e->resources[0])
+		kw_buf_printf(out, "  %s\n", e->resources);
 	for (size_t i = 0; i < shown; i++)
 		finding(&e->findings[i], i + 1, k, out);
 	if (shown < e->count)
@@ -190,7 +192,9 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 {
 	size_t n = in->launches.count, shown = n <= SHOWN_LAUNCHES || whole ? n : SHOWN_LAUNCHES;
 
-	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), in->launches.form[0] ? ", " : "", in->launches.form);
+	bool said = strcmp(in->launches.form, kw_input_name(in->kind)) == 0 || in->launches.form[0] == '\0';
+
+	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), said ? "" : ": ", said ? "" : in->launches.form);
 	outcomes(&in->launches, out);
 	for (size_t i = 0; i < in->message_count; i++) {
 		const struct kw_explained_message *m = &in->messages[i];
