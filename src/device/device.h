@@ -150,6 +150,7 @@ struct kw_device_ops {
 struct kw_device {
 	const struct kw_device_ops *ops;
 	struct kw_hardware hardware;
+	bool ceilings_of_host;            /* it is the CPU by another name, whose ceilings hold for it */
 	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
 	size_t red_zone_bytes;            /* canaries beside a buffer in memory files where nothing faults; 0: guard pages do */
 	bool batches_by_slope;            /* a batch with anything in it costs more to start than an empty one */

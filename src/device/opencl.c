@@ -38,6 +38,7 @@ static void describe(struct opencl_device *d)
 
 	if (i->cpu)
 		*h = d->host;
+	d->base.ceilings_of_host = i->cpu;
 	snprintf(h->name, sizeof(h->name), "%.70s, %.20s", i->name, i->pocl ? "PoCL" : i->platform_name);
 	snprintf(h->vendor, sizeof(h->vendor), "%.47s", i->vendor);
 	snprintf(h->driver, sizeof(h->driver), "%.63s", i->driver);
@@ -87,8 +88,13 @@ static enum kw_status opencl_ceiling(struct kw_device *d, enum kw_ceiling_kind k
 				     struct kw_ceiling *out, struct kw_error *err)
 {
 	if (!mine(d)->info.cpu)
-		return KW_NO; /* measured by nobody here */
+		return kw_cl_ceiling(&mine(d)->info, &d->hardware, kind, bytes, measure, out, err);
 	return kw_cpu_ceiling(&mine(d)->host, kind, bytes, measure, out, err);
+}
+
+static enum kw_status opencl_overheads(struct kw_device *d, struct kw_overheads *out, struct kw_error *err)
+{
+	return kw_cl_overheads(&mine(d)->info, out, err);
 }
 
 /* Baselines are OpenCL programs too, and the box costs them nothing: one way to start a player. */
@@ -127,6 +133,7 @@ const struct kw_device_ops kw_device_opencl = {
 	.name = "opencl",
 	.open = opencl_open,
 	.ceiling = opencl_ceiling,
+	.overheads = opencl_overheads,
 	.session_new = kw_slots_new,
 	.session_free = kw_slots_free,
 	.player_start = opencl_player,

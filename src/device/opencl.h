@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/proc.h"
+#include "device/device.h"
 
 struct kw_cl_info {
 	uint32_t platform, device;        /* numbers in the loader's order */
@@ -44,5 +45,14 @@ struct kw_cl_answer {
 enum kw_status kw_cl_ask(const json_t *question, const char *dir, int timeout_ms, int (*before)(void *), void *before_arg,
 			 struct kw_cl_answer *out, struct kw_error *err);
 void kw_cl_answer_release(struct kw_cl_answer *a);
+
+/* --- opencl_measure.c --- */
+/* The child's half: what it is asked to measure, as the head of an answer. */
+struct kw_cl;
+json_t *kw_cl_measure(const struct kw_cl *cl, const json_t *question);
+/* Of this device, by its own events; kept as all ceilings are (h says of what). KW_NO: not known, or nothing of the kind. */
+enum kw_status kw_cl_ceiling(const struct kw_cl_info *i, const struct kw_hardware *h, enum kw_ceiling_kind kind, int64_t bytes,
+			     enum kw_measure measure, struct kw_ceiling *out, struct kw_error *err);
+enum kw_status kw_cl_overheads(const struct kw_cl_info *i, struct kw_overheads *out, struct kw_error *err);
 
 #endif

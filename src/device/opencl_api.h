@@ -63,6 +63,10 @@ enum {
 	KW_CL_MEM_READ_ONLY = 1 << 2,
 	KW_CL_MEM_USE_HOST_PTR = 1 << 3,
 	KW_CL_BUFFER_CREATE_TYPE_REGION = 0x1220,
+	/* queues and events */
+	KW_CL_QUEUE_PROFILING = 1 << 1,
+	KW_CL_PROFILING_START = 0x1282,
+	KW_CL_PROFILING_END = 0x1283,
 };
 struct kw_cl_region {
 	size_t origin, bytes;
@@ -91,6 +95,8 @@ struct kw_cl_region {
 			      uint32_t waits, void *const *wait, void **event))                                         \
 	X(EnqueueFillBuffer, (void *queue, void *buffer, const void *pattern, size_t pattern_bytes, size_t offset,      \
 			      size_t bytes, uint32_t waits, void *const *wait, void **event))                           \
+	X(GetEventProfilingInfo, (void *event, uint32_t what, size_t room, void *out, size_t *bytes))                   \
+	X(ReleaseEvent, (void *event))                                                                                  \
 	X(Flush, (void *queue))                                                                                         \
 	X(Finish, (void *queue))                                                                                        \
 	X(ReleaseKernel, (void *kernel))

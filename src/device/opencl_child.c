@@ -259,6 +259,8 @@ static _Noreturn void opencl_main(void)
 		answer_error(why);
 	if (json_object_get(question, "source"))
 		build(&cl, question);
+	if (json_object_get(question, "measure"))
+		answer(kw_cl_measure(&cl, question), "", 0, "", 0);
 	list_devices(&cl);
 }
 

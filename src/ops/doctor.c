@@ -176,9 +176,7 @@ static void device_ceilings(struct exam *x, struct kw_device *d, bool measure, v
 	struct kw_error err;
 	enum kw_rate rate;
 
-	if (!d->ops->compute) /* no memory of its own: the CPU's ceilings hold */
-		return;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; !d->ceilings_of_host && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (measure)
 			tell(progress, d->ops->name, kinds[i].name);
 		kw_error_reset(&err);
@@ -188,7 +186,7 @@ static void device_ceilings(struct exam *x, struct kw_device *d, bool measure, v
 			arithmetic(x, d, kinds[i].name, d->ops->ceiling(d, kinds[i].kind, 0, m, &c, &err), &c,
 				   i == 3 ? d->hardware.flops_f32 : d->hardware.flops_f64, &err);
 	}
-	for (size_t i = 0; (rate = kw_matrix_rate_at(i)) != KW_RATE_COUNT; i++) {
+	for (size_t i = 0; d->ops->compute && (rate = kw_matrix_rate_at(i)) != KW_RATE_COUNT; i++) {
 		if (measure)
 			tell(progress, d->ops->name, kw_rate_name(rate));
 		kw_error_reset(&err);

@@ -314,6 +314,25 @@ static void test_patterns(const struct kw_cl_info *d)
 	kw_arena_release(&a);
 }
 
+/* ---- what is measured by the device's own events ---- */
+
+static void test_measures(const struct kw_cl_info *d)
+{
+	struct kw_hardware h = { .name = "a device of a test", .driver = "1" };
+	struct kw_ceiling c, again;
+	struct kw_overheads o;
+
+	setenv("XDG_DATA_HOME", temp_dir(), 1);
+	is_int(kw_cl_ceiling(d, &h, KW_CEILING_COPY, 1 << 16, KW_MEASURE_NEVER, &c, &err), KW_NO, "nothing was measured");
+	is_int(kw_cl_ceiling(d, &h, KW_CEILING_COPY, 1 << 16, KW_MEASURE_AGAIN, &c, &err), KW_OK, "copy: %s", err.text);
+	ok(c.per_s > 1e6 && c.bytes == 1 << 16, "%.3g B/s", c.per_s);
+	is_int(kw_cl_ceiling(d, &h, KW_CEILING_COPY, 1 << 16, KW_MEASURE_NEVER, &again, &err), KW_OK, "and kept");
+	ok(again.per_s > 0.999 * c.per_s && again.per_s < 1.001 * c.per_s, "as it was: %.3g", again.per_s);
+	is_int(kw_cl_ceiling(d, &h, KW_CEILING_FLOPS_F64, 0, KW_MEASURE_AGAIN, &c, &err), KW_NO, "f64 is measured by nobody");
+	is_int(kw_cl_overheads(d, &o, &err), KW_OK, "overheads: %s", err.text);
+	ok(o.event_ns > 0 && o.launch_ns > 0, "an empty kernel %.0f ns, a launch %.0f ns", o.event_ns, o.launch_ns);
+}
+
 /* ---- machines without, in processes that have not asked yet ---- */
 
 static void asked_with(const char *name, const char *value, enum kw_status status, const char *part)
@@ -377,5 +396,6 @@ int main(void)
 	test_messages();
 	test_timeout();
 	test_patterns(&d);
+	test_measures(&d);
 	return done();
 }
