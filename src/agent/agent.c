@@ -37,7 +37,7 @@ struct kw_agent {
 static enum kw_status open_model(struct kw_agent *g, const char *spec, struct kw_model **out, struct kw_error *err)
 {
 	struct kw_provider_opts o = { .base_url = g->opts.base_url, .key_file = g->opts.key_file,
-				      .timeout_ns = g->opts.timeout_ns, .retries = -1 };
+				      .timeout_ns = g->opts.timeout_ns, .retries = g->opts.retries };
 	enum kw_status status;
 
 	for (size_t i = 0; i < g->own_count; i++)

@@ -29,6 +29,7 @@ struct kw_agent_opts {
 	const char *base_url, *key_file, *record;   /* NULL: none */
 	double temperature;                         /* negative: the model's own */
 	int64_t max_tokens, timeout_ns;             /* 0: the provider's */
+	int retries;                                /* negative: the provider's */
 	size_t prompt_bytes;                        /* 0: KW_PROMPT_DEFAULT_BYTES */
 	int64_t budget_tokens;                      /* of a whole run; 0: none */
 	double budget_usd;                          /* likewise */

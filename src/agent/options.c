@@ -5,7 +5,7 @@
 
 void kw_agent_opts_default(struct kw_agent_opts *o)
 {
-	*o = (struct kw_agent_opts){ .temperature = -1.0 };
+	*o = (struct kw_agent_opts){ .temperature = -1.0, .retries = -1 };
 }
 
 static bool put_text(json_t *j, const char *key, const char *text)
@@ -15,8 +15,8 @@ static bool put_text(json_t *j, const char *key, const char *text)
 
 json_t *kw_agent_opts_json(const struct kw_agent_opts *o)
 {
-	json_t *j = json_pack("{s:f, s:I, s:I, s:I, s:I, s:f, s:i, s:b}", "temperature", o->temperature, "max_tokens",
-			      (json_int_t)o->max_tokens, "timeout_ns", (json_int_t)o->timeout_ns, "prompt_bytes",
+	json_t *j = json_pack("{s:f, s:I, s:I, s:i, s:I, s:I, s:f, s:i, s:b}", "temperature", o->temperature, "max_tokens",
+			      (json_int_t)o->max_tokens, "timeout_ns", (json_int_t)o->timeout_ns, "retries", o->retries, "prompt_bytes",
 			      (json_int_t)o->prompt_bytes, "budget_tokens", (json_int_t)o->budget_tokens, "budget_usd",
 			      o->budget_usd, "parallel", o->parallel, "review", o->review);
 	bool good = j && put_text(j, "model", o->model) && put_text(j, "base_url", o->base_url) &&
@@ -54,6 +54,7 @@ enum kw_status kw_agent_opts_read(struct kw_agent_opts *o, const json_t *j, stru
 	o->temperature = kw_json_get_f64(j, "temperature", -1.0);
 	o->max_tokens = kw_json_get_i64(j, "max_tokens", 0);
 	o->timeout_ns = kw_json_get_i64(j, "timeout_ns", 0);
+	o->retries = (int)kw_json_get_i64(j, "retries", -1);
 	o->prompt_bytes = (size_t)kw_json_get_i64(j, "prompt_bytes", 0);
 	o->budget_tokens = kw_json_get_i64(j, "budget_tokens", 0);
 	o->budget_usd = kw_json_get_f64(j, "budget_usd", 0.0);

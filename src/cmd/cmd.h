@@ -17,6 +17,26 @@ enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err);
 /* A run's number, or the newest run's for NULL. */
 enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t *id, struct kw_error *err);
 
+/* Whom to ask, in the options of a command (model.c). */
+struct kw_model_words {
+	const char *model, *base_url, *key_file;
+	struct kw_texts role_models;
+	int max_tokens, retries;
+	int64_t timeout_ns;
+	double temperature;
+};
+#define KW_MODEL_WORDS_DEFAULT { .temperature = -1.0, .retries = -1 } /* what parsing starts from: the model's own */
+#define KW_MODEL_OPTIONS(type, member)                                                                                      \
+	{ "model", KW_OPT_TEXT, offsetof(type, member.model), "PROVIDER:NAME", "whom to ask; kwright prompt list names providers" }, \
+	{ "role-model", KW_OPT_TEXTS, offsetof(type, member.role_models), "ROLE=MODEL", "another model for one role (planner, ...)" }, \
+	{ "base-url", KW_OPT_TEXT, offsetof(type, member.base_url), "URL", "of a server that speaks the provider's protocol" }, \
+	{ "key-file", KW_OPT_TEXT, offsetof(type, member.key_file), "FILE", "the key, in a file that only you can read" },   \
+	{ "temperature", KW_OPT_NUMBER, offsetof(type, member.temperature), "T", "of the model; else its own" },             \
+	{ "max-tokens", KW_OPT_COUNT, offsetof(type, member.max_tokens), "N", "of one answer, its reasoning included" },     \
+	{ "model-retries", KW_OPT_COUNT, offsetof(type, member.retries), "N", "of a request that failed for a while (5)" },   \
+	{ "model-timeout", KW_OPT_TIME, offsetof(type, member.timeout_ns), "TIME", "without a sign of life from the model" }
+enum kw_status kw_model_words(const struct kw_model_words *w, struct kw_agent_opts *o, struct kw_error *err);
+
 /* progress.c: to be given to operations. */
 void kw_show_search(void *arg, const struct kw_progress *p);
 void kw_show_case(void *arg, const char *label);

@@ -1,15 +1,14 @@
 /* kwright optimize TASK */
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/cmd.h"
 
 struct own {
-	const char *strategy, *model, *base_url, *key_file, *record, *from;
-	struct kw_texts role_models;
-	int evaluations, rounds, tokens, max_tokens, prompt_bytes, parallel, width;
-	int64_t time_ns, timeout_ns;
-	double usd, temperature;
+	const char *strategy, *record, *from;
+	struct kw_model_words model;
+	int evaluations, rounds, tokens, prompt_bytes, parallel, width;
+	int64_t time_ns;
+	double usd;
 	bool review;
 };
 
@@ -18,16 +17,10 @@ static const struct kw_option options[] = {
 	{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "judge at most so many candidates" },
 	{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "search at most so long: 60s, 5m" },
 	{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "at most so many rounds" },
-	{ "model", KW_OPT_TEXT, offsetof(struct own, model), "PROVIDER:NAME", "who writes kernels; kwright prompt list names providers" },
-	{ "role-model", KW_OPT_TEXTS, offsetof(struct own, role_models), "ROLE=MODEL", "another model for one role (planner, coder, ...)" },
+	KW_MODEL_OPTIONS(struct own, model),
 	{ "from", KW_OPT_TEXT, offsetof(struct own, from), "FILE", "start at this kernel" },
-	{ "base-url", KW_OPT_TEXT, offsetof(struct own, base_url), "URL", "of another server that speaks the provider's protocol" },
-	{ "key-file", KW_OPT_TEXT, offsetof(struct own, key_file), "FILE", "the key, in a file that only you can read" },
 	{ "record", KW_OPT_TEXT, offsetof(struct own, record), "FILE", "record every answer, for --model replay:FILE" },
-	{ "temperature", KW_OPT_NUMBER, offsetof(struct own, temperature), "T", "of the model; else its own" },
-	{ "max-tokens", KW_OPT_COUNT, offsetof(struct own, max_tokens), "N", "of one answer, its reasoning included" },
 	{ "prompt-limit", KW_OPT_COUNT, offsetof(struct own, prompt_bytes), "BYTES", "of one prompt (163840)" },
-	{ "model-timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "without a sign of life from the model" },
 	{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "ask no more once so many are spent" },
 	{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "likewise, by knowledge/prices.yaml" },
 	{ "parallel", KW_OPT_COUNT, offsetof(struct own, parallel), "N", "calls of models at once (4)" },
@@ -73,49 +66,9 @@ void kw_search_words(const struct kw_cmd *cmd, struct kw_op_search_opts *o)
 	kw_agent_opts_default(&o->agent);
 }
 
-/* "coder=openai:gpt-5" */
-static enum kw_status role_model(const char *text, struct kw_agent_opts *o, struct kw_error *err)
-{
-	const char *equals = strchr(text, '=');
-	char name[32];
-	enum kw_role role;
-	enum kw_status status;
-
-	if (!equals || !equals[1] || (size_t)(equals - text) >= sizeof(name))
-		return kw_fail(err, KW_ERR_USAGE, "", "--role-model takes ROLE=PROVIDER:NAME, not '%.100s'", text);
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-	status = kw_role_parse(name, &role, err);
-	if (status == KW_OK)
-		o->role_model[role] = equals + 1;
-	return status;
-}
-
-static enum kw_status agent_words(const struct own *own, struct kw_agent_opts *o, struct kw_error *err)
-{
-	enum kw_status status = KW_OK;
-
-	o->model = own->model;
-	o->base_url = own->base_url;
-	o->key_file = own->key_file;
-	o->record = own->record;
-	o->temperature = own->temperature;
-	o->max_tokens = own->max_tokens;
-	o->prompt_bytes = (size_t)own->prompt_bytes;
-	o->timeout_ns = own->timeout_ns;
-	o->budget_tokens = own->tokens;
-	o->budget_usd = own->usd;
-	o->parallel = own->parallel;
-	o->review = own->review;
-	for (size_t i = 0; i < own->role_models.count && status == KW_OK; i++)
-		status = role_model(own->role_models.text[i], o, err);
-	if (status == KW_OK && !own->model && own->role_models.count)
-		status = kw_fail(err, KW_ERR_USAGE, "", "--role-model goes with --model, which serves the other roles");
-	return status;
-}
-
 enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
-	struct own own = { .temperature = -1.0 };
+	struct own own = { .model = KW_MODEL_WORDS_DEFAULT };
 	struct kw_op_search_opts o;
 	struct kw_op_search r;
 	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
@@ -123,9 +76,15 @@ enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct
 	if (status != KW_OK || cmd->helped)
 		return status;
 	kw_search_words(cmd, &o);
-	status = agent_words(&own, &o.agent, err);
+	status = kw_model_words(&own.model, &o.agent, err);
 	if (status != KW_OK)
 		return status;
+	o.agent.record = own.record;
+	o.agent.prompt_bytes = (size_t)own.prompt_bytes;
+	o.agent.budget_tokens = own.tokens;
+	o.agent.budget_usd = own.usd;
+	o.agent.parallel = own.parallel;
+	o.agent.review = own.review;
 	o.strategy = own.strategy;
 	o.from = own.from;
 	o.width = own.width;

@@ -140,6 +140,13 @@ enum kw_status kw_model_ask(struct kw_model *m, const struct kw_ask *a, struct k
 	*out = (struct kw_answer){ .text = "", .reasoning = "", .model = m->spec, .note = "", .attempts = 1 };
 	kw_arena_init(&out->arena, ANSWER_ARENA_BYTES);
 	status = m->provider->ask(m->state, a, out, err);
+	/* The answer may outlive the model. */
+	if (out->model == m->spec)
+		out->model = kw_arena_strdup(&out->arena, m->spec);
+	if (!out->model) {
+		out->model = "";
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
+	}
 	if (!out->latency_ns)
 		out->latency_ns = kw_now_ns() - start;
 	if (status == KW_OK && !out->counted) {

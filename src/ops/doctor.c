@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "device/sandbox.h"
 #include "judge/matrix.h"
+#include "model/curl_api.h"
 #include "ops/internal.h"
 
 enum { FACTS_MAX = 256, CEILING_BYTES = 256 << 20, DEVICES_MAX = 8 };
@@ -356,10 +357,24 @@ static void files(struct exam *x)
 	kw_arena_release(&a);
 }
 
+/* Who can be asked to write kernels; nothing is sent. */
+static void models(struct exam *x)
+{
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (kw_curl_load(&err))
+		fact(x, "models", "libcurl", KW_HEALTH_GOOD, "loaded");
+	else
+		fact(x, "models", "libcurl", KW_HEALTH_MISSING, "%s", err.text);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		fact(x, "models", keys[i], KW_HEALTH_INFO, "%s", getenv(keys[i]) ? "set" : "not set");
+}
+
 static void elsewhere(struct exam *x)
 {
 	fact(x, "later", "python", KW_HEALTH_MISSING, "not available here: this version runs no PyTorch tasks");
-	fact(x, "later", "models", KW_HEALTH_MISSING, "not available here: this version asks no language model");
 }
 
 static void ceilings(struct exam *x, struct kw_device *d, bool measure, void (*progress)(const char *what))
@@ -435,6 +450,7 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*pr
 		kw_device_close(x.devices[i]);
 	}
 	files(&x);
+	models(&x);
 	elsewhere(&x);
 	if (d)
 		kw_device_close(d);

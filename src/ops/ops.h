@@ -205,6 +205,19 @@ struct kw_op_prompt {
 enum kw_status kw_op_prompt(const struct kw_op_prompt_opts *o, struct kw_op_prompt *out, struct kw_error *err);
 void kw_op_prompt_release(struct kw_op_prompt *p);
 
+struct kw_op_ask {
+	struct kw_arena arena;
+	struct kw_answer answer;
+	struct kw_reply reply;            /* of roles that write code: what the answer is to the loop */
+	bool has_reply;
+	double cost_usd;
+	bool priced;
+};
+/* Sends that prompt to a model and gives what it says; nothing is judged or stored. */
+enum kw_status kw_op_ask(const struct kw_op_prompt_opts *o, const struct kw_agent_opts *m, struct kw_op_ask *out,
+			 struct kw_error *err);
+void kw_op_ask_release(struct kw_op_ask *r);
+
 /* --- result files (result.c) --- */
 /* Writes NAME.c (the candidate with its tune lines fixed to the point), NAME.h (how to call it), kw.h and report.txt into
  * DIR/results/RUN and the paths into the run's fact "files". */

@@ -1,7 +1,7 @@
 /* What a role would be told about a task. */
 #include <string.h>
 
-#include "base/file.h"
+#include "agent/prices.h"
 #include "device/device.h"
 #include "ops/internal.h"
 
@@ -85,4 +85,61 @@ void kw_op_prompt_release(struct kw_op_prompt *p)
 {
 	kw_arena_release(&p->arena);
 	*p = (struct kw_op_prompt){ .prompt = { .text = "" } };
+}
+
+static enum kw_status ask(const struct kw_op_prompt_opts *o, enum kw_role role, const char *prompt, const struct kw_agent_opts *m,
+			  struct kw_op_ask *out, struct kw_error *err)
+{
+	struct kw_provider_opts po = { .base_url = m->base_url, .key_file = m->key_file, .timeout_ns = m->timeout_ns, .retries = m->retries };
+	struct kw_ask a = { .role = o->role, .slot = o->role, .run = "prompt ask", .prompt = prompt, .max_tokens = m->max_tokens,
+			    .temperature = m->temperature };
+	struct kw_reply_want want = { .marker = kw_prompt_marker(o->backend), .language = kw_prompt_language(o->backend) };
+	struct kw_prices prices;
+	const struct kw_price *price;
+	struct kw_model *model;
+	enum kw_status status = kw_model_open(m->role_model[role] ? m->role_model[role] : m->model, &po, &model, err);
+
+	if (status != KW_OK)
+		return status;
+	status = kw_model_ask(model, &a, &out->answer, err);
+	kw_model_close(model);
+	if (status == KW_OK)
+		status = kw_prices_load(&out->arena, &prices, err);
+	if (status != KW_OK)
+		return status;
+	price = kw_price_of(&prices, out->answer.model);
+	out->priced = price != NULL;
+	out->cost_usd = kw_price_cost(price, out->answer.tokens_in, out->answer.tokens_out);
+	out->has_reply = role == KW_ROLE_CODER || role == KW_ROLE_DEBUGGER;
+	if (out->has_reply)
+		kw_reply_read(&want, out->answer.text, strlen(out->answer.text), out->answer.finish, &out->arena, &out->reply);
+	return KW_OK;
+}
+
+enum kw_status kw_op_ask(const struct kw_op_prompt_opts *o, const struct kw_agent_opts *m, struct kw_op_ask *out,
+			 struct kw_error *err)
+{
+	struct kw_op_prompt p;
+	enum kw_role role;
+	enum kw_status status;
+
+	*out = (struct kw_op_ask){ .answer = { .text = "", .reasoning = "", .model = "", .note = "" } };
+	kw_arena_init(&out->arena, PROMPT_ARENA_BYTES);
+	if (!kw_op_has_model(m))
+		return kw_fail(err, KW_ERR_USAGE, "", "say whom to ask: --model PROVIDER:NAME");
+	status = kw_role_parse(o->role, &role, err);
+	if (status != KW_OK)
+		return status;
+	status = kw_op_prompt(o, &p, err);
+	if (status == KW_OK)
+		status = ask(o, role, p.prompt.text, m, out, err);
+	kw_op_prompt_release(&p);
+	return status == KW_NO ? kw_fail(err, KW_ERR_NOT_FOUND, err ? err->where : "", "%s", err ? err->text : "nobody answers") : status;
+}
+
+void kw_op_ask_release(struct kw_op_ask *r)
+{
+	kw_answer_release(&r->answer);
+	kw_arena_release(&r->arena);
+	*r = (struct kw_op_ask){ .answer = { .text = "", .reasoning = "", .model = "", .note = "" } };
 }

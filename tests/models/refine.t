@@ -4,7 +4,8 @@
 use strict;
 use warnings;
 use File::Basename;
-use lib dirname(__FILE__);
+use Cwd qw(abs_path);
+use lib dirname(abs_path(__FILE__));
 use Loop;
 
 my $head = "//\@ kernel twice args=(x, y, n:i64)\nvoid twice(const float *x, float *y, int64_t n)\n{\n";

@@ -32,7 +32,7 @@ static void is_kind_(const struct kw_reply *r, enum kw_reply_kind kind, const ch
 static void test_folder(const char *folder, const char *entry)
 {
 	const char *top = getenv("KW_TOP");
-	const char *dir = kw_arena_printf(&arena, "%s/tests/answers/%s", top ? top : ".", folder);
+	const char *dir = kw_arena_printf(&arena, "%s/tests/models/answers/%s", top ? top : ".", folder);
 	const struct kw_reply_want w = { .marker = "//@", .entry = entry, .any_block = !entry };
 	struct kw_error err = { 0 };
 	char **names, *text;
