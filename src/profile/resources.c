@@ -123,6 +123,11 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 			now = function(out, behind, n);
 			continue;
 		}
+		if (find(line, "spilled to local memory in function ", &behind)) {
+			now = function(out, behind, n);
+			if (!now)
+				continue;
+		}
 		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) || (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
 			now = function(out, KW_STR(""), n);
 		/* "162 registers/thread, 512 threads": somebody's report. */

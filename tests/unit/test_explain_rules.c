@@ -1,7 +1,7 @@
 /* Every rule: it loads, has what a reader needs, fires on its example and not on its counter-example; conditions. */
 #include <math.h>
 
-#include "explain/explain.h"
+#include "report/explain.h"
 #include "tap.h"
 
 static struct kw_arena arena;
@@ -168,6 +168,44 @@ static void test_sentences(void)
 	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "a 12.3% c 2 KiB 1.50 us 4 GB/s 6.17x", "numbers, and a part that is left out");
 }
 
+/* Rules, an export, source, reports: 0 when all went well, 1 when something said that it did not. */
+static int scenario(void *unused)
+{
+	static const char export[] = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Description\"\n"
+				     "\"0\",\"k(int, \"\"a\"\")\",\"DRAM Throughput\",\"%\",\"30\",\"\"\n"
+				     "\"0\",\"k(int, \"\"a\"\")\",\"Waves Per SM\",\"\",\"1.5\",\"text\"\n";
+	static const char source[] = "__global__ void k(float *x, int n) { for (int i = 0; i < n; i++) atomicAdd(x, 1.0f * (i % n)); }";
+	struct kw_explained_input in[2] = { { .file = "a", .kind = KW_INPUT_NCU }, { .file = "b", .kind = KW_INPUT_CUDA } };
+	struct kw_explanation all = { .inputs = in, .count = 2, .verdict_class = "" };
+	struct kw_rule_set set = { .count = 0 };
+	struct kw_rule *rules = NULL;
+	struct kw_error e;
+	struct kw_arena a;
+	struct kw_buf out;
+	json_t *j = NULL;
+	bool good;
+
+	(void)unused;
+	kw_error_reset(&e);
+	kw_arena_init(&a, 64 << 20);
+	kw_buf_init(&out, 1 << 20);
+	good = kw_rules_load(&a, &rules, &set.count, &e) == KW_OK;
+	set.rules = rules;
+	for (size_t i = 0; i < 2 && good; i++) {
+		kw_launches_init(&in[i].launches, &a, in[i].file);
+		kw_input_read(in[i].kind, i ? source : export, i ? sizeof(source) - 1 : sizeof(export) - 1, &in[i].launches);
+		good = !in[i].launches.full && kw_explain_input(&set, &in[i], NULL, &a);
+	}
+	good = good && kw_report_explain_text(&all, true, &out) && kw_report_explain_html(&all, &out);
+	j = good ? kw_report_explain_json(&all) : NULL;
+	good = good && j;
+	json_decref(j);
+	kw_buf_release(&out);
+	kw_rules_release(rules, set.count);
+	kw_arena_release(&a);
+	return good ? 0 : 1;
+}
+
 int main(void)
 {
 	struct kw_rule *rules;
@@ -185,6 +223,7 @@ int main(void)
 	test_conditions();
 	test_bad_rules();
 	test_sentences();
+	fails_cleanly("KW_FAIL_ALLOC", 4000, scenario, NULL, "an explanation, out of memory");
 	kw_arena_release(&arena);
 	return done();
 }
