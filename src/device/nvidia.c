@@ -300,10 +300,18 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 
 static bool nvidia_state(struct kw_device *d, struct kw_device_state *out)
 {
-	const struct nvidia *n = kw_nvidia_of(d);
+	struct nvidia *n = kw_nvidia_of(d);
 	char bus[32] = "";
+	int ours;
 
-	return n->cu->DeviceGetPCIBusId(bus, sizeof(bus), n->device) == CUDA_SUCCESS && kw_nvml_look(bus, out);
+	if (n->cu->DeviceGetPCIBusId(bus, sizeof(bus), n->device) != CUDA_SUCCESS)
+		return false;
+	ours = kw_nvidia_idle(n);
+	if (!kw_nvml_look(bus, out))
+		return false;
+	if (out->programs > ours) /* a container hides whose they are */
+		out->programs -= ours;
+	return true;
 }
 
 const struct kw_device_ops kw_device_nvidia = {

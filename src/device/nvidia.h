@@ -98,6 +98,8 @@ extern const struct kw_compute_ops kw_nvidia_compute;
  * is not there, and a player that is started says why. The other ends the thread and kills all that are idle. */
 void kw_nvidia_warm(struct nvidia *n);
 void kw_nvidia_cool(struct nvidia *n);
+/* How many there are, when all that were to be have started. */
+int kw_nvidia_idle(struct nvidia *n);
 
 /* nvidia_ceilings.c */
 enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,

@@ -165,6 +165,18 @@ void kw_nvidia_warm(struct nvidia *n)
 		n->warming = 0;
 }
 
+int kw_nvidia_idle(struct nvidia *n)
+{
+	int count;
+
+	pthread_mutex_lock(&n->lock);
+	while (n->warming > 0)
+		pthread_cond_wait(&n->changed, &n->lock);
+	count = n->idle_count;
+	pthread_mutex_unlock(&n->lock);
+	return count;
+}
+
 void kw_nvidia_cool(struct nvidia *n)
 {
 	if (n->warmed)
