@@ -111,6 +111,9 @@ static void access(struct kw_launch *k)
 	set(k, KW_M_SAID_EXCESS_PCT, pct(v[KW_M_EXCESS_SECTORS], v[KW_M_L2_SECTORS]));
 	set(k, KW_M_LD_CONFLICT_PCT, pct(v[KW_M_CONFLICT_LD], v[KW_M_WAVEFRONTS_LD]));
 	set(k, KW_M_ST_CONFLICT_PCT, pct(v[KW_M_CONFLICT_ST], v[KW_M_WAVEFRONTS_ST]));
+	set(k, KW_M_CONFLICT_ALL, v[KW_M_CONFLICT_LD] + v[KW_M_CONFLICT_ST]);
+	set(k, KW_M_WAVEFRONTS_ALL, v[KW_M_WAVEFRONTS_LD] + v[KW_M_WAVEFRONTS_ST]);
+	set(k, KW_M_CONFLICT_PCT, pct(v[KW_M_CONFLICT_ALL], v[KW_M_WAVEFRONTS_ALL]));
 	/* Without wavefronts: an instruction of a warp needs one, a conflict one more. */
 	set(k, KW_M_LD_CONFLICT_PCT, pct(v[KW_M_CONFLICT_LD], v[KW_M_CONFLICT_LD] + v[KW_M_SMEM_LD_INST]));
 	set(k, KW_M_ST_CONFLICT_PCT, pct(v[KW_M_CONFLICT_ST], v[KW_M_CONFLICT_ST] + v[KW_M_SMEM_ST_INST]));
@@ -141,6 +144,30 @@ static void counters(struct kw_launch *k)
 		set(k, KW_M_MEMORY_CEILING_PCT, 100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
 }
 
+/* Values of one launch that cannot be true together are named; each is still used for what it says alone. */
+static void contradictions(struct kw_launch *k)
+{
+	static const int shares[] = { KW_M_DRAM_PCT, KW_M_L2_PCT, KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT, KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT,
+				      KW_M_L1_HIT_PCT, KW_M_L2_HIT_PCT };
+	const double *v = k->value;
+	double slots = v[KW_M_SMS] * v[KW_M_BLOCKS_PER_SM], waves = v[KW_M_GRID] / slots;
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		if (v[shares[i]] > 105 || v[shares[i]] < 0)
+			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be", kw_metric_name(shares[i]), v[shares[i]]);
+	if (v[KW_M_ACHIEVED_PCT] > v[KW_M_OCCUPANCY_PCT] + 3)
+		kw_launches_note(k->owner, k->line, "achieved occupancy (%.4g%%) is over the theoretical one (%.4g%%)", v[KW_M_ACHIEVED_PCT],
+				 v[KW_M_OCCUPANCY_PCT]);
+	if (v[KW_M_DRAM_PCT] > v[KW_M_MEMORY_PCT] + 3 || v[KW_M_L2_PCT] > v[KW_M_MEMORY_PCT] + 3)
+		kw_launches_note(k->owner, k->line, "memory throughput (%.4g%%) is under that of one of its units", v[KW_M_MEMORY_PCT]);
+	if (slots > 0 && fabs(v[KW_M_WAVES] - waves) > 0.02 + 0.05 * waves)
+		kw_launches_note(k->owner, k->line, "%.4g waves were reported, but %.6g blocks over %.6g slots are %.4g", v[KW_M_WAVES],
+				 v[KW_M_GRID], slots, waves);
+	if (v[KW_M_GRID] * v[KW_M_BLOCK] > 0 && fabs(v[KW_M_THREADS] - v[KW_M_GRID] * v[KW_M_BLOCK]) > 0.01 * v[KW_M_THREADS])
+		kw_launches_note(k->owner, k->line, "%.9g threads were reported, but %.9g blocks of %.6g are %.9g", v[KW_M_THREADS],
+				 v[KW_M_GRID], v[KW_M_BLOCK], v[KW_M_GRID] * v[KW_M_BLOCK]);
+}
+
 void kw_explain_derive(struct kw_launch *k)
 {
 	static const int pipes[] = { KW_M_FP64_PCT, KW_M_FMA_PCT, KW_M_ALU_PCT, KW_M_XU_PCT, KW_M_LSU_PCT, KW_M_TENSOR_PCT };
@@ -159,4 +186,5 @@ void kw_explain_derive(struct kw_launch *k)
 	memory[1] = k->value[KW_M_L2_PCT];
 	memory[2] = k->value[KW_M_MEMORY_PCT];
 	set(k, KW_M_MEM_UNITS_PCT, most(memory, 3));
+	contradictions(k);
 }

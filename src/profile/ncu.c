@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -78,6 +79,25 @@ bool kw_ncu_triple(struct kw_str s, int64_t out[3])
 
 /* ---- a value ---- */
 
+/* sm__X and smsp__X count the same; the largest of all units stands for the mean where that was not asked for. */
+static int find_form(struct kw_str name, enum kw_quantity dim)
+{
+	char text[200];
+	const char *max = memmem(name.ptr, name.len, ".max.pct_of_peak", 16);
+	int m = -1;
+
+	if (name.len >= sizeof(text) - 4)
+		return -1;
+	if (name.len > 6 && memcmp(name.ptr, "sm__", 4) == 0)
+		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "smsp__%.*s", (int)name.len - 4, name.ptr + 4) }, dim);
+	else if (name.len > 6 && memcmp(name.ptr, "smsp__", 6) == 0)
+		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "sm__%.*s", (int)name.len - 6, name.ptr + 6) }, dim);
+	if (m < 0 && max)
+		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "%.*s.avg%.*s", (int)(max - name.ptr), name.ptr,
+									   (int)(name.ptr + name.len - max - 4), max + 4) }, dim);
+	return m;
+}
+
 /* "Stall Long Scoreboard" and "Stall: Long Scoreboard" are one name. */
 static int find_metric(struct kw_str name, enum kw_quantity dim)
 {
@@ -85,6 +105,8 @@ static int find_metric(struct kw_str name, enum kw_quantity dim)
 	size_t n = 0;
 	int m = kw_metric_find(name, dim);
 
+	if (m < 0)
+		m = find_form(name, dim);
 	if (m >= 0 || name.len < 7 || name.len >= sizeof(text) || strncasecmp(name.ptr, "stall ", 6) != 0)
 		return m;
 	for (size_t i = 0; i < name.len; i++)

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -225,6 +226,45 @@ static void timings(struct table *t)
 	t->out->form = "two columns of times";
 }
 
+static int by_value(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Calls of one thing in their order: the first takes many times as long as the middle one of the others. */
+static void first_call(struct table *t)
+{
+	struct kw_launches *l = t->out;
+	size_t n = l->count - t->first;
+	double *rest, first;
+	struct kw_launch *k;
+
+	if (n < 5 || t->time[1] >= 0)
+		return;
+	rest = kw_arena_calloc(l->arena, n, sizeof(*rest));
+	for (size_t i = t->first; rest && i < l->count; i++) {
+		const struct kw_launch *one = l->list[i];
+
+		if (!(one->value[KW_M_DURATION_NS] > 0) || strcmp(one->kernel, l->list[t->first]->kernel) != 0 ||
+		    kw_launch_has(one, KW_M_GRID) || kw_launch_has(one, KW_M_WAVES) || kw_launch_has(one, KW_M_DRAM_PCT))
+			return;
+		rest[i - t->first] = one->value[KW_M_DURATION_NS];
+	}
+	if (!rest)
+		return;
+	first = rest[0];
+	qsort(rest + 1, n - 1, sizeof(*rest), by_value);
+	if (first < 5 * rest[n / 2])
+		return;
+	k = l->list[t->first];
+	l->count = t->first + 1;
+	l->form = "times of calls in their order";
+	kw_launch_set(k, KW_M_FIRST_CALL_FACTOR, first / rest[n / 2]);
+	k->value[KW_M_DURATION_NS] = rest[n / 2];
+}
+
 /* reported - true is one flush in each row: "reported_ms,true_ms,flush_ms". */
 static void flushes(struct table *t, double with, double without, double flush)
 {
@@ -280,5 +320,6 @@ void kw_read_table(const char *text, size_t len, struct kw_launches *out)
 		timings(&t);
 	}
 	sweep(&t);
+	first_call(&t);
 	kw_csv_release(&t.csv);
 }
