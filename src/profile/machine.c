@@ -93,6 +93,7 @@ static void start(struct machine *m, struct kw_str name)
 		m->now->value[zero[i]] = 0;
 	if (m->ptx) {
 		m->now->value[KW_M_CODE_DIV] = 0;
+		m->now->value[KW_M_CODE_DOUBLES] = 0;
 		m->now->value[KW_M_CODE_MUFU_RCP] = 0;
 	}
 }
