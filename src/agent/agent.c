@@ -11,6 +11,7 @@
 #include "model/replay.h"
 
 enum { PARALLEL_DEFAULT = 4, KNOWN_MAX = 1 << 20, SHORTER = 2 };
+static const size_t scratch_bytes = (size_t)2 << 30;
 
 struct kw_agent {
 	struct kw_arena arena;
@@ -410,21 +411,24 @@ static enum kw_status second_chance(struct kw_agent *g, const struct kw_request 
 				    struct kw_error *err)
 {
 	bool shorter = turn->reply.kind == KW_REPLY_TOO_LONG;
+	struct kw_arena scratch;
 	struct kw_turn next;
 	struct call c;
 	enum kw_status status;
 
 	if (!ask_again(turn, r->role))
 		return KW_OK;
-	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), a, &c, err);
-	if (status != KW_OK)
-		return status;
-	call_all(g, &c, 1);
-	status = settle(g, &c, a, &next, err);
-	if (c.has_answer)
-		kw_answer_release(&c.answer);
-	if (status == KW_OK && next.asked)
-		*turn = next;
+	kw_arena_init(&scratch, scratch_bytes);
+	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), &scratch, &c, err);
+	if (status == KW_OK) {
+		call_all(g, &c, 1);
+		status = settle(g, &c, a, &next, err);
+		if (c.has_answer)
+			kw_answer_release(&c.answer);
+		if (status == KW_OK && next.asked)
+			*turn = next;
+	}
+	kw_arena_release(&scratch);
 	return status;
 }
 
@@ -432,11 +436,13 @@ enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *request
 			    struct kw_turn *turns, struct kw_error *err)
 {
 	struct call *calls = kw_calloc(count_ + 1, sizeof(*calls));
+	struct kw_arena scratch; /* prompts are large, and nobody needs them afterwards */
 	enum kw_status status = calls ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for %zu calls", count_);
 	bool any = false;
 
+	kw_arena_init(&scratch, scratch_bytes);
 	for (size_t i = 0; i < count_ && status == KW_OK; i++)
-		status = prepare(g, &requests[i], NULL, prompt_limit(g), a, &calls[i], err);
+		status = prepare(g, &requests[i], NULL, prompt_limit(g), &scratch, &calls[i], err);
 	if (status == KW_OK)
 		call_all(g, calls, count_);
 	/* All that was answered is kept, even where one of them failed: it is paid. */
@@ -454,6 +460,7 @@ enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *request
 			kw_answer_release(&calls[i].answer);
 	}
 	kw_free(calls);
+	kw_arena_release(&scratch);
 	if (g->watch)
 		g->watch(g->watch_arg, "", false);
 	if (status == KW_ERR_INTERRUPTED) {

@@ -258,7 +258,7 @@ static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const 
 		s->stop = KW_RUN_GOAL;
 	else if (s->ports->agent && kw_agent_stop(s->ports->agent) == KW_RUN_USELESS)
 		s->stop = KW_RUN_USELESS;
-	else if (slow_rounds(r) >= 2)
+	else if (slow_rounds(r) >= (g->patience ? g->patience : 2))
 		s->stop = KW_RUN_CONVERGED;
 	else if (max_rounds && s->round >= max_rounds)
 		s->stop = KW_RUN_ROUNDS;
@@ -308,7 +308,7 @@ static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g
 	s->round++;
 	s->round_evaluations = 0;
 	s->rounds_planned = s->round + (g->left ? g->left(s, state) : 0);
-	round.step = step.what;
+	round.step = step.round ? step.round : step.what;
 	status = play_all(s, g, state, &step, out, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;

@@ -103,6 +103,9 @@ struct kw_search {
 enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
 				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
 				  struct kw_error *err);
+/* A quick look at a candidate's default point, on the first perf case that it can be judged on. */
+enum kw_status kw_search_screen(struct kw_search *s, const struct kw_candidate *c, struct kw_verdict *v, struct kw_outcome *out,
+				struct kw_error *err);
 /* The label of a screening on a perf case: other cases than the first have labels of their own. NULL: out of memory. */
 const char *kw_search_label(struct kw_search *s, const char *rung, int perf_case);
 /* Before the next few are evaluated under a label: compiles at once those that are not judged yet; false: none. perf_case: as
@@ -142,7 +145,8 @@ void kw_search_note_screened(struct kw_search *s, const struct kw_candidate *c, 
 /* Its search is over: its points that were not judged in full lost. */
 void kw_search_forget_screened(struct kw_search *s, const char *candidate_sha);
 
-/* Takes the verdict over (v: heap) and sorts it in. NULL when the table is full (v is released then). */
+/* Takes the verdict over (v: heap) and sorts it in. NULL when the table is full of better ones (v is released then). A row may go
+ * later, for better ones: hold its hash, not its address. */
 struct kw_ranked *kw_search_rank(struct kw_search *s, const struct kw_candidate *c, const char *tune,
 				 struct kw_verdict *v);
 /* Hand-over (finish.c): the final check, best first; the dispatch list. */

@@ -33,12 +33,18 @@ struct kw_ranked *kw_search_rank(struct kw_search *s, const struct kw_candidate 
 			kw_free(v);
 			return &s->ranked[i];
 		}
-	if (s->ranked_count == KW_RANKED_MAX) {
-		kw_verdict_release(v);
-		kw_free(v);
-		return NULL;
-	}
 	row.ns = kw_search_mean_ns(v);
+	/* Full: the last makes room for a better one. */
+	if (s->ranked_count == KW_RANKED_MAX) {
+		struct kw_ranked *last = &s->ranked[KW_RANKED_MAX - 1];
+		bool goes = better(&row, last);
+
+		kw_verdict_release(goes ? last->verdict : v);
+		kw_free(goes ? last->verdict : v);
+		if (!goes)
+			return NULL;
+		s->ranked_count--;
+	}
 	while (at < s->ranked_count && !better(&row, &s->ranked[at]))
 		at++;
 	memmove(&s->ranked[at + 1], &s->ranked[at], (s->ranked_count - at) * sizeof(row));

@@ -15,7 +15,7 @@ struct state {
 	bool repaired;                    /* in this round */
 	struct kw_candidate refused;      /* to be repaired; source NULL: none */
 	const char *objection;            /* of the reviewer, to be answered by the next change */
-	const char *reviewed;             /* hash of the last kernel that was reviewed */
+	char reviewed[KW_SHA256_HEX];     /* hash of the last kernel that was reviewed */
 	double best_before_ns;
 };
 
@@ -148,7 +148,7 @@ static enum kw_status review(struct kw_search *s, struct state *st, struct kw_er
 	const char *at = slot(s, s->round, "reviewer");
 	enum kw_status status;
 
-	st->reviewed = best->candidate.sha256;
+	memcpy(st->reviewed, best->candidate.sha256, sizeof(st->reviewed));
 	if (!at)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a review");
 	status = kw_writer_review(&st->w, best, at, &st->objection, err);
@@ -167,7 +167,7 @@ static enum kw_status again(struct kw_search *s, void *state, struct kw_step *st
 	if (st->refused.source && !st->repaired)
 		return repair(s, st, step, more, err);
 	if (kw_agent_reviews(s->ports->agent) && s->ranked_count &&
-	    (!st->reviewed || strcmp(st->reviewed, s->ranked[0].candidate.sha256) != 0))
+	    strcmp(st->reviewed, s->ranked[0].candidate.sha256) != 0)
 		return review(s, st, err);
 	return KW_OK;
 }

@@ -13,7 +13,8 @@
 
 struct kw_step {
 	struct kw_candidate candidate;
-	const char *what;                 /* what this round tries, in one line: the pattern, the directive */
+	const char *what;                 /* what this step tries, in one line: the pattern, the directive */
+	const char *round;                /* of a round with several steps, in one line; NULL: what */
 	bool tune;                        /* search its tune space (else only the point it carries) */
 	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */
 };
@@ -33,6 +34,7 @@ struct kw_strategy {
 	/* Optional. How many steps are likely to come (for the time left); -1: unknown. */
 	int (*left)(const struct kw_search *s, const void *state);
 	int rounds;                       /* at most, where the user does not say; 0: as many as it has steps */
+	int patience;                     /* rounds in a row that gain under 5% and end it; 0: two (design 11) */
 	bool needs_model;
 };
 /* NULL when unknown. */

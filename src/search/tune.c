@@ -32,8 +32,8 @@ static int by_ns(const void *a, const void *b)
 }
 
 /* On the first perf case that it can be judged on: one that does not fit this machine is no reason against a kernel. */
-static enum kw_status screen_on_a_case(struct kw_search *s, const struct kw_candidate *c, struct kw_verdict *v,
-				       struct kw_outcome *out, struct kw_error *err)
+enum kw_status kw_search_screen(struct kw_search *s, const struct kw_candidate *c, struct kw_verdict *v,
+				struct kw_outcome *out, struct kw_error *err)
 {
 	const struct kw_hardware *hw = s->ports->hardware;
 	bool large = s->opts->judge.large;
@@ -65,7 +65,7 @@ static enum kw_status screen(struct kw_search *s, struct state *st, const struct
 	enum kw_status status;
 
 	kw_verdict_init(&v);
-	status = screen_on_a_case(s, &p->candidate, &v, &out, err);
+	status = kw_search_screen(s, &p->candidate, &v, &out, err);
 	if (status == KW_OK && (out.cls == KW_V_OK || out.cls == KW_V_BUILD_ERROR))
 		st->at[st->count++] = (struct screened){ p, out.ns };
 	else if (status == KW_OK)

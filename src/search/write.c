@@ -148,12 +148,12 @@ enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *
 
 	*why = NULL;
 	/* Steps are made for one kernel: when it was improved, they are no longer the question. */
-	if (w->steps_of && strcmp(w->steps_of, parent->candidate.sha256) != 0)
+	if (w->steps_of[0] && strcmp(w->steps_of, parent->candidate.sha256) != 0)
 		w->step_next = w->step_count;
 	if (w->step_next >= w->step_count) {
 		w->step_count = w->step_next = 0;
 		status = ask_planner(w, parent, slot, why, err);
-		w->steps_of = parent->candidate.sha256;
+		memcpy(w->steps_of, parent->candidate.sha256, sizeof(w->steps_of));
 	}
 	if (status != KW_OK)
 		return status;
@@ -208,4 +208,43 @@ enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *bes
 	if (at)
 		*objection = kw_writer_line(w, at + 7, STEP_TEXT_BYTES);
 	return status;
+}
+
+enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *requests, const char *const *what, size_t count,
+			    struct kw_batch *out, struct kw_error *err)
+{
+	struct kw_search *s = w->s;
+	struct kw_turn *turns = kw_arena_calloc(s->arena, count + 1, sizeof(*turns));
+	enum kw_status status;
+
+	*out = (struct kw_batch){ .count = 0 };
+	if (!turns)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a round");
+	status = kw_agent_ask(s->ports->agent, requests, count, s->arena, turns, err);
+	if (status == KW_NO)
+		s->stop = kw_agent_stop(s->ports->agent);
+	for (size_t i = 0; i < count && status == KW_OK; i++)
+		if (turns[i].asked)
+			status = kw_writer_step(w, &turns[i], what[i], &out->steps[out->count++], err);
+	return status;
+}
+
+bool kw_batch_next(struct kw_batch *b, struct kw_step *step)
+{
+	if (b->next >= b->count)
+		return false;
+	*step = b->steps[b->next++];
+	return true;
+}
+
+size_t kw_batch_width(const struct kw_search *s, size_t own)
+{
+	size_t n = s->opts->width > 0 ? (size_t)s->opts->width : own;
+
+	return n < KW_BATCH_MAX ? n : KW_BATCH_MAX;
+}
+
+double kw_batch_temperature(const struct kw_search *s)
+{
+	return s->opts->agent.temperature >= 0 ? s->opts->agent.temperature : 0.8;
 }

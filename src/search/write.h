@@ -13,7 +13,7 @@ struct kw_writer {
 	size_t history_count;
 	const char *steps[KW_STEPS_MAX];  /* of the planner, in its order */
 	size_t step_count, step_next;
-	const char *steps_of;             /* hash of the parent that they are for */
+	char steps_of[KW_SHA256_HEX];     /* hash of the parent that they are for; "" none */
 };
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err);
 /* The facts that every role is told; parent may be NULL. */
@@ -33,6 +33,23 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
 enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
 				struct kw_error *err);
+/* Several answers at once, which the engine then judges one after the other within a round. */
+enum { KW_BATCH_MAX = 64 };
+struct kw_batch {
+	struct kw_step steps[KW_BATCH_MAX];
+	size_t count, next;
+};
+/* Asks for count kernels at once: requests by coders, what[i] in one line each. Those that a budget cut off are left out. KW_NO: nobody
+ * was asked, s->stop says why. */
+enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *requests, const char *const *what, size_t count,
+			    struct kw_batch *out, struct kw_error *err);
+/* The next step of a batch; false: there is none. */
+bool kw_batch_next(struct kw_batch *b, struct kw_step *step);
+/* How many kernels a round has: the user's --width, or the strategy's own; at most KW_BATCH_MAX. */
+size_t kw_batch_width(const struct kw_search *s, size_t own);
+/* The user's temperature, or one that gives several different answers to one prompt. */
+double kw_batch_temperature(const struct kw_search *s);
+
 /* A step's text in one line of at most so many bytes. */
 const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most);
 

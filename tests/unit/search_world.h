@@ -191,7 +191,7 @@ static void world_init(struct world *w, const char *goal)
 		diag("%s: %s", err.where, err.text);
 }
 
-static void world_add(struct world *w, const char *name, const char *lines)
+__attribute__((unused)) static void world_add(struct world *w, const char *name, const char *lines)
 {
 	struct kw_error err = { 0 };
 	struct kw_proposal *p = &w->proposals[w->count++];

@@ -1,0 +1,118 @@
+/* Strategy `beam`: the best few kernels, each with several children a round; the best few of all go on. */
+#include <string.h>
+
+#include "search/write.h"
+
+enum { WIDTH = 3, CHILDREN = 2, ROUNDS = 4 };
+
+/* Children of one parent are sent different ways. */
+static const char *const ways[CHILDREN] = {
+	"Choose the one change that you expect to gain most, and name it in a comment at the top.",
+	"Try another structure than the kernel above has, one that moves fewer bytes or waits less, and name it in a comment at the top.",
+};
+
+struct state {
+	struct kw_writer w;
+	struct kw_batch batch;
+	bool began;
+	double best_before_ns;
+};
+
+static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)
+{
+	struct state *st = kw_arena_calloc(s->arena, 1, sizeof(*st));
+
+	if (!st)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+	*state = st;
+	st->began = !s->opts->from;
+	return kw_writer_init(&st->w, s, err);
+}
+
+/* The best points of different candidates. */
+static size_t parents(const struct kw_search *s, size_t most, struct kw_ranked *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ranked_count && n < most; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < n && !known; k++)
+			known = strcmp(out[k].candidate.sha256, s->ranked[i].candidate.sha256) == 0;
+		if (!known)
+			out[n++] = s->ranked[i];
+	}
+	return n;
+}
+
+static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error *err)
+{
+	struct kw_ranked from[KW_BATCH_MAX];
+	struct kw_prompt_facts facts[KW_BATCH_MAX];
+	struct kw_request requests[KW_BATCH_MAX];
+	const char *what[KW_BATCH_MAX];
+	size_t most = kw_batch_width(s, WIDTH), n = parents(s, most, from), count = 0;
+	size_t lines = n ? n : most; /* nothing right yet: so many fresh beginnings */
+
+	for (size_t i = 0; i < lines; i++)
+		for (size_t k = 0; k < (n ? CHILDREN : 1) && count < KW_BATCH_MAX; k++, count++) {
+			kw_writer_facts(&st->w, n ? &from[i] : NULL, &facts[count]);
+			facts[count].directive = n ? ways[k] : NULL;
+			requests[count] = (struct kw_request){ .role = KW_ROLE_CODER, .facts = &facts[count],
+							       .temperature = kw_batch_temperature(s), .round = s->round + 1 };
+			requests[count].slot = kw_arena_printf(s->arena, "r%d/coder/%zu.%zu", s->round + 1, i + 1, k + 1);
+			what[count] = n ? kw_arena_printf(s->arena, "child %zu of %s", k + 1, from[i].candidate.name)
+					: kw_arena_printf(s->arena, "beginning %zu", i + 1);
+			if (!requests[count].slot || !what[count])
+				return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a round");
+		}
+	return kw_batch_ask(&st->w, requests, what, count, &st->batch, err);
+}
+
+static enum kw_status next(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
+{
+	struct state *st = state;
+	enum kw_status status;
+
+	*more = true;
+	st->best_before_ns = s->best_ns;
+	if (!st->began) {
+		st->began = true;
+		*step = (struct kw_step){ .candidate = *s->opts->from, .tune = true, .what = "the kernel that it starts from" };
+		return kw_agent_know(s->ports->agent, s->opts->from->sha256, err);
+	}
+	status = ask(s, st, err);
+	if (status == KW_OK)
+		*more = kw_batch_next(&st->batch, step);
+	step->round = kw_arena_printf(s->arena, "%zu kernels", st->batch.count);
+	return status;
+}
+
+static void told(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best)
+{
+	struct state *st = state;
+
+	(void)s;
+	kw_writer_note_step(&st->w, step, best, st->best_before_ns);
+}
+
+static enum kw_status again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
+{
+	struct state *st = state;
+
+	(void)s;
+	(void)err;
+	*more = kw_batch_next(&st->batch, step);
+	return KW_OK;
+}
+
+const struct kw_strategy kw_strategy_beam = {
+	.name = "beam",
+	.title = "the best few kernels, each with children; the best go on (--width)",
+	.begin = begin,
+	.next = next,
+	.told = told,
+	.again = again,
+	.rounds = ROUNDS,
+	.needs_model = true,
+};

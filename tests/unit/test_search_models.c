@@ -1,0 +1,328 @@
+/* Strategies that ask models, with a recording, against a made-up machine. */
+#include "tap.h"
+#include "search_world.h"
+
+#include <sys/resource.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "search/niche.h"
+
+static struct kw_error err;
+
+static struct kw_store *open_store(const char *name)
+{
+	struct kw_store *s = NULL;
+
+	if (kw_store_open(temp_file(name), false, &s, &err) != KW_OK)
+		diag("%s: %s", err.where, err.text);
+	return s;
+}
+
+/* A kernel as an answer: its name, and how it behaves. */
+static const char *kernel(struct world *w, const char *name, const char *lines)
+{
+	return kw_arena_printf(&w->arena, "```c\n//@ kernel %s args=(x, y, n:i64)\n%s\nvoid %s(const float *x, float *y, int64_t n) {}\n```\n",
+			       name, lines, name);
+}
+
+struct script {
+	json_t *lines[1200];
+	size_t count;
+};
+
+static void say(struct script *s, const char *role, const char *text)
+{
+	s->lines[s->count++] = json_pack("{s:s, s:s, s:s}", "role", role, "text", text, "model", "a-script");
+}
+
+static const char *write_script(struct script *s, struct world *w, const char *name)
+{
+	const char *path = kw_arena_strdup(&w->arena, temp_file(name));
+	struct kw_buf text, line;
+
+	kw_buf_init(&text, 64 << 20);
+	for (size_t i = 0; i < s->count; i++) {
+		kw_buf_init(&line, 1 << 20);
+		kw_json_canonical(s->lines[i], &line, &err);
+		kw_buf_printf(&text, "%s\n", line.ptr);
+		kw_buf_release(&line);
+		json_decref(s->lines[i]);
+	}
+	s->count = 0;
+	kw_file_write(path, text.ptr, text.len, &err);
+	kw_buf_release(&text);
+	return kw_arena_printf(&w->arena, "replay:%s", path);
+}
+
+struct play {
+	const char *strategy, *model;
+	int width, rounds, parallel;
+	int64_t resume;
+	struct kw_agent_sums sums;
+};
+
+static enum kw_status run(struct world *w, struct kw_store *store, struct play *p, struct kw_search_result *out)
+{
+	struct kw_search_opts o = { .backend = "c", .device = "cpu", .strategy = p->strategy, .resume_run = p->resume, .width = p->width,
+				    .budget = { .max_rounds = p->rounds } };
+	struct kw_search_ports ports = w->ports;
+	enum kw_status status;
+
+	kw_agent_opts_default(&o.agent);
+	o.agent.model = p->model;
+	o.agent.parallel = p->parallel;
+	o.judge.seed = 5;
+	*out = (struct kw_search_result){ 0 };
+	status = kw_agent_new(&o.agent, &ports.agent, &err);
+	if (status == KW_OK)
+		status = kw_search_run_with(&ports, &w->task, NULL, &o, store, NULL, out, &err);
+	if (ports.agent)
+		p->sums = *kw_agent_sums(ports.agent);
+	kw_agent_free(ports.agent);
+	return status;
+}
+
+/* Everything that was asked and judged, in order, as one text. */
+static const char *story(struct world *w, struct kw_store *s, int64_t run_id)
+{
+	struct kw_model_call *calls;
+	struct kw_verdict_row *rows;
+	size_t n, m;
+	struct kw_buf b;
+	const char *out;
+
+	kw_buf_init(&b, 16 << 20);
+	kw_store_model_call_list(s, run_id, &w->arena, &calls, &n, &err);
+	kw_store_verdict_list(s, run_id, &w->arena, &rows, &m, &err);
+	for (size_t i = 0; i < n; i++)
+		kw_buf_printf(&b, "%s=%s ", calls[i].slot, calls[i].outcome);
+	for (size_t i = 0; i < m; i++)
+		kw_buf_printf(&b, "%s/%s/%s=%s ", rows[i].candidate_name, rows[i].effort, rows[i].tune, rows[i].cls);
+	out = kw_arena_strdup(&w->arena, b.ptr ? b.ptr : "");
+	kw_buf_release(&b);
+	return out;
+}
+
+static void four_samples(struct world *w, struct script *s)
+{
+	say(s, "coder", kernel(w, "slow", "//! ns 3000"));
+	say(s, "coder", kernel(w, "wrong", "//! verdict wrong/mismatch"));
+	say(s, "coder", kernel(w, "fast", "//@ tune STEP in {8, 16} default 8\n//! ns 900\n//! per STEP 16 400"));
+	say(s, "coder", "I'd rather not.");
+	say(s, "coder", kernel(w, "late", "//! ns 2000"));
+}
+
+static void test_best_of(void)
+{
+	const char *stories[2];
+
+	for (int k = 0; k < 2; k++) {
+		struct world w;
+		struct script s = { .count = 0 };
+		struct kw_search_result r;
+		struct play p = { .strategy = "best_of", .parallel = k ? 8 : 1 };
+		struct kw_store *store = open_store(k ? "many" : "one");
+
+		world_init(&w, "");
+		four_samples(&w, &s);
+		p.model = write_script(&s, &w, "best_of.jsonl");
+		is_int(run(&w, store, &p, &r), KW_OK, "four samples");
+		is_str(r.has_best ? r.best.name : "", "r1-coder-3", "the fastest of them is handed over");
+		is_int(r.best.tune_values ? r.best.tune_values[0] : 0, 16, "tuned");
+		is_int(r.state, KW_RUN_ROUNDS, "after its one round");
+		is_int(r.round_count, 1, "which is one");
+		is_str(r.rounds[0].step, "4 samples", "and told as such");
+		is_int(p.sums.calls, 5, "the one of no use was asked for again");
+		is_int(p.sums.useless, 1, "and counted");
+		stories[k] = strdup(story(&w, store, r.run_id));
+		has_str(stories[k], "r1/coder/4=no_code r1/coder/4/again=source", "in its place");
+		kw_search_result_release(&r);
+		kw_store_close(store);
+		world_release(&w);
+	}
+	is_str(stories[1], stories[0], "asked one by one or all at once, a run is the same");
+}
+
+static void test_beam(void)
+{
+	struct world w;
+	struct script s = { .count = 0 };
+	struct kw_search_result r;
+	struct play p = { .strategy = "beam", .width = 2, .rounds = 2 };
+	struct kw_store *store = open_store("beam");
+	const char *told;
+
+	world_init(&w, "");
+	say(&s, "coder", kernel(&w, "a", "//! ns 3000"));
+	say(&s, "coder", kernel(&w, "b", "//! ns 2000"));
+	say(&s, "coder", kernel(&w, "b1", "//! ns 1500"));
+	say(&s, "coder", kernel(&w, "b2", "//! ns 2500"));
+	say(&s, "coder", kernel(&w, "a1", "//! ns 1000"));
+	say(&s, "coder", kernel(&w, "a2", "//! verdict build_error/syntax"));
+	p.model = write_script(&s, &w, "beam.jsonl");
+	is_int(run(&w, store, &p, &r), KW_OK, "a beam of two");
+	is_str(r.has_best ? r.best.name : "", "r2-coder-2.1", "the best child of the second wins");
+	is_int(r.round_count, 2, "two rounds");
+	told = story(&w, store, r.run_id);
+	has_str(told, "r1/coder/2.1=source r2/coder/1.1=source r2/coder/1.2=source r2/coder/2.1=source r2/coder/2.2=source", "each has two children");
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
+static void test_evolve(void)
+{
+	struct world w;
+	struct script s = { .count = 0 };
+	struct kw_search_result r;
+	struct play p = { .strategy = "evolve", .width = 2, .rounds = 4 };
+	struct kw_store *store = open_store("evolve");
+	const char *told;
+
+	world_init(&w, "");
+	say(&s, "coder", kernel(&w, "a", "//! ns 3000"));
+	say(&s, "coder", kernel(&w, "b", "//! ns 2000"));
+	say(&s, "coder", "```c\n/* in other clothes */\n//@ kernel a args=(x, y, n:i64)\n//! ns 10\n  void a(const float *x, float *y, int64_t n)  {}\n```\n");
+	for (int i = 0; i < 5; i++)
+		say(&s, "coder", kernel(&w, "k", kw_arena_printf(&w.arena, "int v%d;\n//! ns %d", i, 1900 - 100 * i)));
+	p.model = write_script(&s, &w, "evolve.jsonl");
+	is_int(run(&w, store, &p, &r), KW_OK, "two islands");
+	is_int(r.round_count, 4, "four generations");
+	told = story(&w, store, r.run_id);
+	has_str(told, "r2/coder/i1=source", "a kernel in other clothes is an answer");
+	ok(!strstr(told, "r2-coder-i1/"), "but is not judged again: %s", told);
+	is_str(r.has_best ? r.best.name : "", "r4-coder-i2", "the fastest wins");
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
+static void test_ladder(void)
+{
+	struct world w;
+	struct script s = { .count = 0 };
+	struct kw_search_result r;
+	struct play p = { .strategy = "ladder", .width = 6 };
+	struct kw_store *store = open_store("ladder");
+
+	world_init(&w, "");
+	for (int i = 0; i < 6; i++)
+		say(&s, "coder", kernel(&w, "k", i == 4 ? "//! verdict wrong/nan" : kw_arena_printf(&w.arena, "int v%d;\n//! ns %d", i, 5000 - 500 * i)));
+	say(&s, "coder", kernel(&w, "child", "//! ns 1000"));
+	p.model = write_script(&s, &w, "ladder.jsonl");
+	is_int(run(&w, store, &p, &r), KW_OK, "a ladder");
+	is_str(r.has_best ? r.best.name : "", "rung2-coder-1", "the child of the fastest wins");
+	is_int(w.screens, 7, "all have a quick look");
+	ok(w.fulls <= 3, "few are judged in full: %d", w.fulls);
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
+static void refine_script(struct world *w, struct script *s)
+{
+	say(s, "coder", kernel(w, "first", "//! verdict wrong/mismatch"));
+	say(s, "debugger", kernel(w, "repaired", "//! ns 2000"));
+	say(s, "planner", "STEP: Do less. EXPECT: 0.7\nSTEP: Do it at once.\n");
+	say(s, "coder", kernel(w, "less", "//! ns 1400"));
+	say(s, "planner", "STEP: Use vectors.\n");
+	say(s, "coder", kernel(w, "vectors", "//@ tune STEP in {8, 16} default 8\n//! ns 900\n//! per STEP 16 100"));
+}
+
+/* Stopped at each evaluation in turn, and resumed: the same story. */
+static void test_resume(void)
+{
+	const char *whole = NULL;
+	int total = 0;
+
+	for (int n = 0; n == 0 || n <= total; n++) {
+		struct world w;
+		struct script s = { .count = 0 };
+		struct kw_search_result r;
+		struct play p = { .strategy = "refine" };
+		struct kw_store *store = open_store(n ? "stopped" : "whole");
+		const char *told;
+
+		world_init(&w, "");
+		refine_script(&w, &s);
+		p.model = write_script(&s, &w, "refine.jsonl");
+		w.fail_at = n;
+		if (n == 0) {
+			is_int(run(&w, store, &p, &r), KW_OK, "a run that nobody stops");
+			total = w.calls;
+			is_str(r.has_best ? r.best.name : "", "r3-coder", "ends with the last kernel");
+			whole = strdup(story(&w, store, r.run_id));
+			has_str(whole, "r1/coder=source r1/debugger=source r2/planner=source r2/coder=source r3/planner=source r3/coder=source",
+				"having asked six times");
+		} else {
+			is_int(run(&w, store, &p, &r), KW_ERR_IO, "stopped at evaluation %d", n);
+			p.resume = r.run_id;
+			kw_search_result_release(&r);
+			w.fail_at = 0;
+			is_int(run(&w, store, &p, &r), KW_OK, "goes on");
+			told = story(&w, store, r.run_id);
+			is_str(told, whole, "to the same end, asking and judging nothing twice");
+		}
+		kw_search_result_release(&r);
+		kw_store_close(store);
+		world_release(&w);
+	}
+}
+
+static void test_niches(void)
+{
+	char a[KW_SHA256_HEX], b[KW_SHA256_HEX];
+	struct kw_candidate c = { .source = "#pragma omp simd\n" };
+
+	kw_niche_shape("//@ kernel f\nint  a = 1; // why\n", a);
+	kw_niche_shape("//@ kernel f\n/* what */ int a=1;", b);
+	is_str(a, b, "comments and blanks do not make a kernel");
+	kw_niche_shape("//@ kernel g\nint a = 1;", b);
+	ok(strcmp(a, b) != 0, "plan lines do");
+	kw_niche_shape("//@ kernel f\ninta = 1;", b);
+	ok(strcmp(a, b) != 0, "a blank between words does");
+	is_int(kw_niche_of(&c, NULL), 4 * 4, "vectors, one launch, bound by what is not known");
+}
+
+/* A thousand kernels in 200 MB. */
+static void test_memory(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	skip(2, "memory of a sanitizer's build says nothing");
+#else
+	struct world w;
+	struct script *s = kw_calloc(1, sizeof(*s));
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 50, .rounds = 20 };
+	struct kw_store *store = open_store("thousand");
+	struct rusage before, after;
+
+	world_init(&w, "goal: { speedup: 1000 }\n");
+	for (int i = 0; i < 1000; i++)
+		say(s, "coder", kernel(&w, "k", kw_arena_printf(&w.arena, "int v%d;\n//! ns %g", i, 1e6 / pow(1.01, i))));
+	p.model = write_script(s, &w, "thousand.jsonl");
+	getrusage(RUSAGE_SELF, &before);
+	is_int(run(&w, store, &p, &r), KW_OK, "a thousand kernels");
+	getrusage(RUSAGE_SELF, &after);
+	ok(p.sums.calls == 1000 && w.fulls == 1000, "each asked for and judged: %d %d", p.sums.calls, w.fulls);
+	is_str(r.has_best ? r.best.name : "", "r20-coder-50", "the last is the fastest");
+	ok(after.ru_maxrss - before.ru_maxrss < 200 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+	kw_free(s);
+#endif
+}
+
+int main(void)
+{
+	test_best_of();
+	test_beam();
+	test_evolve();
+	test_ladder();
+	test_resume();
+	test_niches();
+	test_memory();
+	return done();
+}
