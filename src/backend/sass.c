@@ -55,6 +55,7 @@ static void count(json_t *kernel, const char *opcode)
 {
 	static const char *const fp64[] = { "DADD", "DMUL", "DFMA", "DSETP", "DMNMX", NULL };
 	static const char *const local[] = { "LDL", "STL", NULL };
+	static const char *const convert[] = { "I2F", "UI2F", NULL };
 	static const char *const matrix[] = { "HMMA",  "IMMA",	"DMMA",	 "BMMA",  "QMMA", "OMMA",
 					      "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC*", NULL };
 	char base[32];
@@ -72,12 +73,15 @@ static void count(json_t *kernel, const char *opcode)
 		add(kernel, "fp64");
 	if (is_one_of(base, matrix))
 		add(kernel, "matrix");
+	/* Rounded up: how the reciprocal of an integer divisor begins, and nothing else does. */
+	if (is_one_of(base, convert) && strstr(opcode, ".RP"))
+		add(kernel, "divisions");
 }
 
 static json_t *new_kernel(void)
 {
-	return json_pack("{s:i,s:{},s:{},s:{},s:i,s:i,s:i}", "instructions", 0, "opcodes",
-			 "global_loads", "global_stores", "local", 0, "fp64", 0, "matrix", 0);
+	return json_pack("{s:i,s:{},s:{},s:{},s:i,s:i,s:i,s:i}", "instructions", 0, "opcodes", "global_loads",
+			 "global_stores", "local", 0, "fp64", 0, "matrix", 0, "divisions", 0);
 }
 
 /* "//------- .text.NAME  -------": where a function's code begins. */

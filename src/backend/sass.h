@@ -2,15 +2,14 @@
  * from nvdisasm.
  *
  *     json_t *counts = NULL;
- *     kw_sass_count(artefact->code, artefact->code_bytes, &counts, err); // KW_NO: there is no
- * nvdisasm
+ *     kw_sass_count(artefact->code, artefact->code_bytes, &counts, err); // KW_NO: there is no nvdisasm
  *
  * One object a kernel, by its symbol:
- *     { "instructions": 451, "opcodes": { "LDG": 4, "FFMA": 64, ... }, "global_loads": { "128": 4
- * }, "global_stores": { "128": 2 }, "local": 0, "fp64": 0, "matrix": 0 } Loads and stores are by
- * bits a thread; local counts LDL and STL (spills, arrays with running indices); fp64 arithmetic
- * and conversions on doubles; matrix what runs on the matrix units. Padding is not counted. Thread
- * rule: any thread. */
+ *     { "instructions": 451, "opcodes": { "LDG": 4, "FFMA": 64, ... }, "global_loads": { "128": 4 },
+ *       "global_stores": { "128": 2 }, "local": 0, "fp64": 0, "matrix": 0, "divisions": 0 }
+ * Loads and stores are by bits a thread; local counts LDL and STL (spills, arrays with running indices); fp64 arithmetic and
+ * conversions on doubles; matrix what runs on the matrix units; divisions and remainders of integers by a divisor that the
+ * compiler does not know. Padding is not counted. Thread rule: any thread. */
 #ifndef KW_BACKEND_SASS_H
 #define KW_BACKEND_SASS_H
 

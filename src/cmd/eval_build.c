@@ -65,7 +65,8 @@ static void sass_text(const struct kw_op_build *b, struct kw_buf *out)
 {
 	static const struct {
 		const char *key, *text;
-	} counts[] = { { "matrix", "for the matrix units" }, { "fp64", "on doubles" }, { "local", "on local memory" } };
+	} counts[] = { { "matrix", "for the matrix units" }, { "fp64", "on doubles" }, { "local", "on local memory" },
+		       { "divisions", "integer divisions" } };
 
 	for (size_t i = 0; i < b->build_count; i++) {
 		json_t *kernels = json_object_get(b->builds[i].result.artefact.facts, "kernels"), *one, *sass;

@@ -233,6 +233,10 @@ static void test_sass(void)
 				   "        /*00b0*/                   HGMMA.64x8x16.F32 R24, gdesc[UR4], R24 ;\n"
 				   "        /*00c0*/                   UTCHMMA gdesc[UR4] ;\n"
 				   "        /*00d0*/                   STG.E.64 desc[UR8][R2.64], R4 ;\n"
+				   "        /*00d0*/                   I2F.U32.RP R9, UR4 ;\n"
+				   "        /*00d0*/                   UI2F.U32.RP UR4, UR6 ;\n"
+				   "        /*00d0*/                   I2F R5, R0 ;\n"
+				   "        /*00d0*/                   I2FP.F32.S32 R5, R0 ;\n"
 				   "        /*00e0*/                   NOP;\n"
 				   "//--------------------- .text._Z1gv                --------------------------\n"
 				   "        /*0000*/                   EXIT ;\n"
@@ -241,7 +245,7 @@ static void test_sass(void)
 	json_t *j = kw_sass_parse(text, sizeof(text) - 1), *k = json_object_get(j, "soft");
 
 	is_int((int64_t)json_object_size(j), 2, "two kernels");
-	is_int(kw_json_get_i64(k, "instructions", 0), 10, "instructions without padding");
+	is_int(kw_json_get_i64(k, "instructions", 0), 14, "instructions without padding");
 	ok(kw_json_get_i64(json_object_get(k, "global_loads"), "128", 0) == 1 &&
 		   kw_json_get_i64(json_object_get(k, "global_loads"), "16", 0) == 1 &&
 		   kw_json_get_i64(json_object_get(k, "global_loads"), "32", 0) == 1 &&
@@ -250,6 +254,7 @@ static void test_sass(void)
 	is_int(kw_json_get_i64(k, "fp64", 0), 2, "doubles");
 	is_int(kw_json_get_i64(k, "local", 0), 1, "local memory");
 	is_int(kw_json_get_i64(k, "matrix", 0), 2, "matrix units");
+	is_int(kw_json_get_i64(k, "divisions", 0), 2, "integer divisions");
 	is_int(kw_json_get_i64(json_object_get(j, "_Z1gv"), "instructions", 0), 1, "the other kernel");
 	json_decref(j);
 	j = kw_sass_parse("", 0);
