@@ -1,7 +1,7 @@
 /* The C backend: gcc or clang, one shared object a build, made in a fresh folder inside the compiler's box. */
 #include "backend/c.h"
 
-#include "backend/cache.h"
+#include "backend/cached.h"
 #include "backend/elf.h"
 #include "backend/signature.h"
 #include "backend/source.h"
@@ -103,20 +103,15 @@ static void choose_flags(struct build *b)
 	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
 		add_flag(b, b->opts->extra_flags[i]);
 	for (size_t i = 0; i < b->bound->define_count; i++)
-		add_flag(b, kw_arena_printf(&b->arena, "-D%s=%lld", b->bound->defines[i].name,
-					    (long long)b->bound->defines[i].value));
+		add_flag(b, kw_build_define(&b->arena, b->bound, i));
 }
 
 static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
 {
 	struct kw_hasher h;
 
-	if (kw_hasher_init(&h) != 0)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	kw_hasher_addz(&h, "backend", "c 1");
-	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
-	kw_hasher_addz(&h, "name", b->c->name);
-	kw_hasher_add(&h, "header", b->header, b->header_len);
+	if (kw_build_key(&h, "c 1", b->c, b->header, b->header_len, err) != KW_OK)
+		return KW_ERR_NOMEM;
 	kw_hasher_addz(&h, "compiler", b->tool.path);
 	kw_hasher_addz(&h, "toolchain", b->tool.identity);
 	kw_hasher_addz(&h, "cpu", kw_toolchain_cpu());
@@ -418,8 +413,9 @@ out:
 	return s;
 }
 
-static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+static enum kw_status build_fresh(void *build, struct kw_error *err)
 {
+	struct build *b = build;
 	enum kw_status s = make_folder(b, err);
 
 	if (s == KW_OK)
@@ -437,7 +433,7 @@ static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 
 static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
 	char key[KW_SHA256_HEX];
 	enum kw_status s;
 
@@ -447,18 +443,7 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 		s = make_key(b, key, err);
 	if (s != KW_OK)
 		return s;
-	if (!b->opts->no_cache && kw_cache_get(key, a)) {
-		memcpy(a->key, key, sizeof(key));
-		return KW_OK;
-	}
-	snprintf(a->toolchain, sizeof(a->toolchain), "%s", b->tool.version);
-	a->kind = "elf-so";
-	s = build_fresh(b, err);
-	kw_diagnostics_take(&b->diags, a);
-	memcpy(a->key, key, sizeof(key));
-	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
-		kw_cache_put(key, a);
-	return s;
+	return kw_build_cached(&how, key, err);
 }
 
 static enum kw_status build_c(const struct kw_candidate *c, const struct kw_bound_plan *bound,

@@ -2,7 +2,7 @@
  * child. */
 #include "backend/cuda.h"
 
-#include "backend/cache.h"
+#include "backend/cached.h"
 #include "backend/cubin.h"
 #include "backend/source.h"
 #include "base/alloc.h"
@@ -154,20 +154,15 @@ static void choose_options(struct build *b)
 	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
 		add_option(b, b->opts->extra_flags[i]);
 	for (size_t i = 0; i < b->bound->define_count; i++)
-		add_option(b, kw_arena_printf(&b->arena, "-D%s=%lld", b->bound->defines[i].name,
-					      (long long)b->bound->defines[i].value));
+		add_option(b, kw_build_define(&b->arena, b->bound, i));
 }
 
 static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
 {
 	struct kw_hasher h;
 
-	if (kw_hasher_init(&h) != 0)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	kw_hasher_addz(&h, "backend", "cuda 1");
-	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
-	kw_hasher_addz(&h, "name", b->c->name);
-	kw_hasher_add(&h, "header", b->header, b->header_len);
+	if (kw_build_key(&h, "cuda 1", b->c, b->header, b->header_len, err) != KW_OK)
+		return KW_ERR_NOMEM;
 	kw_hasher_addz(&h, "toolchain", b->kit.identity);
 	for (size_t i = 0; i < kw_cuda_header_count(); i++) {
 		const char *name, *text;
@@ -543,8 +538,9 @@ static enum kw_status read_object(struct build *b, const struct kw_cuda_output *
 
 /* ---- a build ---- */
 
-static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+static enum kw_status build_fresh(void *build, struct kw_error *err)
 {
+	struct build *b = build;
 	struct kw_cuda_input in = { .kit = &b->kit,
 				    .source = b->c->source,
 				    .source_len = b->c->source_len,
@@ -571,7 +567,7 @@ static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 
 static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
 	char key[KW_SHA256_HEX];
 	enum kw_status s;
 
@@ -579,18 +575,7 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 	s = make_key(b, key, err);
 	if (s != KW_OK)
 		return s;
-	if (!b->opts->no_cache && kw_cache_get(key, a)) {
-		memcpy(a->key, key, sizeof(key));
-		return KW_OK;
-	}
-	snprintf(a->toolchain, sizeof(a->toolchain), "%s", b->kit.version);
-	a->kind = "cubin";
-	s = build_fresh(b, err);
-	kw_diagnostics_take(&b->diags, a);
-	memcpy(a->key, key, sizeof(key));
-	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
-		kw_cache_put(key, a);
-	return s;
+	return kw_build_cached(&how, key, err);
 }
 
 static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_bound_plan *bound,

@@ -2,7 +2,7 @@
  * never read by the judge's process nor by a player: a player loads the binary. */
 #include "backend/opencl.h"
 
-#include "backend/cache.h"
+#include "backend/cached.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -109,12 +109,8 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 	struct kw_hasher h;
 	char text[200];
 
-	if (kw_hasher_init(&h) != 0)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	kw_hasher_addz(&h, "backend", "opencl 2");
-	kw_hasher_add(&h, "source", b->c->source, b->c->source_len);
-	kw_hasher_addz(&h, "name", b->c->name);
-	kw_hasher_add(&h, "header", b->header, b->header_len);
+	if (kw_build_key(&h, "opencl 2", b->c, b->header, b->header_len, err) != KW_OK)
+		return KW_ERR_NOMEM;
 	kw_hasher_addz(&h, "device", b->device.identity);
 	kw_hasher_addz(&h, "options", b->options);
 	for (size_t i = 0; i < b->bound->kernel_count; i++) {
@@ -270,8 +266,9 @@ static enum kw_status take_answer(struct build *b, const struct kw_cl_answer *a,
 	return KW_OK;
 }
 
-static enum kw_status build_fresh(struct build *b, struct kw_error *err)
+static enum kw_status build_fresh(void *build, struct kw_error *err)
 {
+	struct build *b = build;
 	struct kw_cl_answer answer = { .head = NULL };
 	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
 
@@ -292,7 +289,7 @@ static enum kw_status build_fresh(struct build *b, struct kw_error *err)
 
 static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
 	char key[KW_SHA256_HEX];
 	enum kw_status s = choose_options(b, err);
 
@@ -300,18 +297,7 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 		s = make_key(b, key, err);
 	if (s != KW_OK)
 		return s;
-	if (!b->opts->no_cache && kw_cache_get(key, a)) {
-		memcpy(a->key, key, sizeof(key));
-		return KW_OK;
-	}
-	a->kind = KIND;
-	snprintf(a->toolchain, sizeof(a->toolchain), "%.100s %.50s", b->device.platform_name, b->device.driver);
-	s = build_fresh(b, err);
-	kw_diagnostics_take(&b->diags, a);
-	memcpy(a->key, key, sizeof(key));
-	if (s == KW_OK && b->out->cls == KW_V_OK && !b->opts->no_cache)
-		kw_cache_put(key, a);
-	return s;
+	return kw_build_cached(&how, key, err);
 }
 
 static enum kw_status build_opencl(const struct kw_candidate *c, const struct kw_bound_plan *bound,
@@ -336,6 +322,7 @@ static enum kw_status build_opencl(const struct kw_candidate *c, const struct kw
 		s = kw_fail(err, KW_ERR_ENV, b->device.name, "this OpenCL runtime has no compiler");
 	if (s == KW_OK)
 		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
+	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%.100s %.50s", b->device.platform_name, b->device.driver);
 	if (s == KW_OK && check_source(b))
 		s = build_or_find(b, err);
 	else
