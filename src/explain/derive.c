@@ -73,6 +73,7 @@ static void time_and_bytes(struct kw_launch *k)
 
 	if (v[KW_M_SM_CLOCK] > 0)
 		set(k, KW_M_DURATION_NS, v[KW_M_CYCLES] / v[KW_M_SM_CLOCK] * 1e9);
+	set(k, KW_M_DRAM_PCT, v[KW_M_DRAM_READ_PCT] + v[KW_M_DRAM_WRITE_PCT]);
 	set(k, KW_M_DRAM_RATE, v[KW_M_DRAM_READ_RATE] + v[KW_M_DRAM_WRITE_RATE]);
 	set(k, KW_M_DRAM_BYTES, v[KW_M_DRAM_READ] + v[KW_M_DRAM_WRITE]);
 	set(k, KW_M_DRAM_BYTES, v[KW_M_DRAM_RATE] * v[KW_M_DURATION_NS] / 1e9);

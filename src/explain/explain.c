@@ -22,7 +22,7 @@ static void roof(const struct kw_launch *k, struct kw_explained *e)
 	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share, other = v[KW_M_MEMORY_PCT];
 	double dram = larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
 
-	if (!isnan(other) && l1 > other)
+	if (isnan(v[KW_M_SM_ACTIVE_SHARE]) && l1 > other)
 		l1 = other;
 	sm = larger(v[KW_M_COMPUTE_PCT], larger(sm, v[KW_M_FLOP_PCT]));
 	known = larger(dram, larger(v[KW_M_L2_PCT], l1));

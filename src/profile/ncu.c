@@ -218,17 +218,41 @@ static void set_columns(struct kw_ncu *r)
 	}
 }
 
+/* A field of the header is a raw metric: a page that leaves the kernel's name out. */
+static bool knows_metric(const struct kw_ncu *r)
+{
+	double v;
+
+	/* A row of the long form holds a metric's name too, but has as many fields as its header, or a number. */
+	if (r->mode == KW_NCU_LONG && r->csv.count == r->header_count)
+		return false;
+	for (size_t i = 0; i < r->csv.count; i++)
+		if (kw_number_read(r->csv.field[i], r->style, &v))
+			return false;
+	for (size_t i = 0; i < r->csv.count; i++)
+		if (memmem(r->csv.field[i].ptr, r->csv.field[i].len, "__", 2) && find_metric(kw_str_trim(r->csv.field[i]), KW_QUANTITY_COUNT) >= 0)
+			return true;
+	return false;
+}
+
 /* Takes a line as header when it is one. */
 static bool header(struct kw_ncu *r, struct kw_str line)
 {
-	static const char *const marks[] = { "Kernel Name", "Metric Name", "Function Name", "Demangled Name" };
+	static const char *const marks[] = { "Kernel Name", "Metric Name", "Function Name", "Demangled Name", "\"gpu__", "\"sm__", "\"dram__",
+					     "\"launch__", ",gpu__", ",sm__", ",dram__", ",launch__" };
 	static const char separators[] = { ',', ';', '\t' };
 	bool may = false;
+	char separator = r->csv.separator;
+	int column[KW_NCU_COLUMNS];
 
+	/* Rows begin with an ID, and there are many of them. */
+	if (line.len > 1 && isdigit((unsigned char)line.ptr[*line.ptr == '"']))
+		return false;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		may = may || holds(line, marks[i]);
 	if (!may)
 		return false;
+	memcpy(column, r->column, sizeof(column));
 	for (size_t s = 0; s < 3; s++) {
 		const int *c = r->column;
 
@@ -240,7 +264,7 @@ static bool header(struct kw_ncu *r, struct kw_str line)
 			r->mode = KW_NCU_SUMMARY;
 		else if (c[KW_NCU_METRIC] >= 0 && c[KW_NCU_VALUE] >= 0)
 			r->mode = KW_NCU_LONG;
-		else if (c[KW_NCU_KERNEL] >= 0 && c[KW_NCU_METRIC] < 0)
+		else if (c[KW_NCU_METRIC] < 0 && c[KW_NCU_VALUE] < 0 && (c[KW_NCU_KERNEL] >= 0 || knows_metric(r)))
 			r->mode = KW_NCU_WIDE;
 		else
 			continue;
@@ -260,6 +284,9 @@ static bool header(struct kw_ncu *r, struct kw_str line)
 		r->out->form = mode_form(r);
 		return true;
 	}
+	/* No header after all: what the last one said still holds. */
+	r->csv.separator = separator;
+	memcpy(r->column, column, sizeof(column));
 	return false;
 }
 
@@ -407,7 +434,7 @@ static void wide_row(struct kw_ncu *r)
 {
 	struct kw_launch *k;
 
-	if (field(r, KW_NCU_ID).len == 0 && field(r, KW_NCU_KERNEL).len == 0) {
+	if (field(r, KW_NCU_ID).len == 0 && field(r, KW_NCU_KERNEL).len == 0 && (r->column[KW_NCU_ID] >= 0 || r->column[KW_NCU_KERNEL] >= 0)) {
 		unit_row(r);
 		return;
 	}

@@ -232,6 +232,11 @@ void kw_ncu_text_line(struct kw_ncu *r, struct kw_str line)
 
 	if (launch_line(r, bare))
 		return;
+	/* A notebook that shows the sections alone. */
+	if (!r->now && r->mode == KW_NCU_NOTHING && kw_str_starts(bare, "Section: ")) {
+		r->now = kw_launches_add(r->out, KW_STR(""), r->line);
+		r->out->form = "Nsight Compute details page, text";
+	}
 	if (!r->now)
 		return;
 	if (kw_str_starts(bare, "Section: ")) {

@@ -46,6 +46,11 @@ static bool text_line(struct kw_launch *k, struct kw_str line, enum kw_number_st
 		return false;
 	while (i < bare.len && bare.ptr[i] != ' ')
 		i++;
+	/* "77 375 671": blanks between thousands. */
+	while (i + 4 <= bare.len && isdigit((unsigned char)*bare.ptr) && bare.ptr[i] == ' ' && isdigit((unsigned char)bare.ptr[i + 1]) &&
+	       isdigit((unsigned char)bare.ptr[i + 2]) && isdigit((unsigned char)bare.ptr[i + 3]) &&
+	       (i + 4 == bare.len || bare.ptr[i + 4] == ' '))
+		i += 4;
 	if (*bare.ptr == '<')
 		while (i < bare.len && bare.ptr[i - 1] != '>')
 			i++;
@@ -85,10 +90,11 @@ void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
 	int n = 0;
 
 	/* "1.234.567 cycles" and "0,53 seconds": perf writes as the locale wants. */
-	if (memmem(text, len, ",", 1) && memmem(text, len, " seconds time", 13)) {
-		const char *at = memmem(text, len, " seconds time", 13);
+	for (size_t m = 0; m < 2; m++) {
+		static const char *const marks[] = { " CPUs utilized", " seconds time" };
+		const char *at = memmem(text, len, marks[m], strlen(marks[m]));
 
-		for (const char *p = at; p > text && p[-1] != ' ' && p[-1] != '\n'; p--)
+		for (const char *p = at; at && p > text && p[-1] != ' ' && p[-1] != '\n'; p--)
 			if (p[-1] == ',')
 				style = KW_NUMBER_COMMA;
 	}
