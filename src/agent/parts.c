@@ -89,9 +89,11 @@ static enum kw_status fill_task(struct filler *x)
 		return KW_OK;
 	kw_buf_printf(&x->text, "%s%s%s (family %s). Its reference, numpy-like, computed in double precision:\n\n", t->name,
 		      t->title && t->title[0] ? ": " : "", t->title ? t->title : "", family(x));
-	for (rest = kw_str_from(t->expr ? t->expr : "a C function"); rest.len && kw_str_split(&rest, '\n', &line);)
+	for (rest = kw_str_from(t->expr ? t->expr : t->reference_source ? t->reference_source : "a C function"); rest.len && kw_str_split(&rest, '\n', &line);)
 		if (kw_str_trim(line).len)
 			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
+	if (t->grad_count)
+		kw_buf_addz(&x->text, "\nWanted is its backward pass: what arrives at each output is an input, and the outputs are the gradients.\n");
 	return add_text(x, "task");
 }
 
@@ -100,9 +102,15 @@ static void tensor(struct filler *x, const char *what, const struct kw_tensor_de
 	kw_buf_printf(&x->text, "- %s `%s`: %s[", what, d->name, kw_dtype_name(d->dtype));
 	for (int i = 0; i < d->rank; i++)
 		kw_buf_printf(&x->text, "%s%s", i ? ", " : "", kw_intexpr_text(d->shape[i]));
-	kw_buf_addz(&x->text, "], row-major");
+	kw_buf_addz(&x->text, d->has_strides ? "], strides [" : d->contiguous == KW_CONTIGUOUS_NEVER_SURE ? "], any strides" : "], row-major");
+	for (int i = 0; i < d->rank && d->has_strides; i++)
+		kw_buf_printf(&x->text, "%s%s%s", i ? ", " : "", kw_intexpr_text(d->stride[i]), i == d->rank - 1 ? "]" : "");
+	if (d->align_bytes)
+		kw_buf_printf(&x->text, ", aligned to %lld bytes", (long long)d->align_bytes);
 	if (what[0] == 'i')
-		kw_buf_printf(&x->text, ", filled %s%s", kw_dist_name(d->dist), d->inout ? ", also updated" : "");
+		kw_buf_printf(&x->text, ", filled %s%s", kw_dist_name(d->dist), d->inout ? ", updated in place: pass it, not the output" : "");
+	if (d->compare == KW_COMPARE_DISTRIBUTION)
+		kw_buf_addz(&x->text, ", random: compared by its distribution");
 	kw_buf_addc(&x->text, '\n');
 }
 

@@ -75,6 +75,8 @@ static void head_text(const struct kw_op_task *t, struct kw_buf *out)
 	for (struct kw_str rest = kw_str_from(k->expr ? k->expr : ""), line; kw_str_split(&rest, '\n', &line);)
 		if (kw_str_trim(line).len)
 			kw_buf_printf(out, "  " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
+	for (size_t i = 0; i < k->grad_count; i++)
+		kw_buf_printf(out, "%s%s%s", i ? ", " : "its backward pass, by ", k->grad[i], i + 1 == k->grad_count ? "\n" : "");
 	kw_buf_addz(out, "inputs\n");
 	for (size_t i = 0; i < k->input_count; i++)
 		tensor_text(&k->inputs[i], out);

@@ -121,6 +121,11 @@ struct kw_task {
 	size_t input_count, output_count;
 	struct kw_param *params;
 	size_t param_count;
+	const char **grad;                       /* inputs that the expression is differentiated by; none: it is the task itself */
+	size_t grad_count;
+	struct kw_tensor_decl *forward_outputs;  /* of a backward task: what the expression gives; partner: the input that holds what
+						  * arrives there, or -1. NULL until kw_expr_complete_task made it one. */
+	size_t forward_count;
 	const char *expr;                        /* reference expression, or NULL */
 	int expr_line, expr_column;              /* where its text starts in the file */
 	const char *reference_c;                 /* C reference source path, or NULL */

@@ -20,6 +20,8 @@ struct line_reader {
 	struct line_dim dims[KW_TASK_MAX_DIMS];
 	size_t dim_count;
 	struct kw_buf inputs;      /* YAML lines */
+	struct kw_buf grad;        /* names of inputs, with commas */
+	struct kw_str name;        /* of the input that is being read */
 	struct kw_error *err;
 	const char *spec;          /* the input that is being read */
 };
@@ -158,6 +160,11 @@ static void add_strides(struct line_reader *r, struct kw_str list)
 	kw_buf_addz(&r->inputs, "\"]");
 }
 
+static void add_grad(struct line_reader *r)
+{
+	kw_buf_printf(&r->grad, "%s" KW_STR_FMT, r->grad.len ? ", " : "", KW_STR_ARG(r->name));
+}
+
 static enum kw_status fail_word(struct line_reader *r, const char *const *keys, size_t count, struct kw_str key)
 {
 	char text[64];
@@ -168,14 +175,14 @@ static enum kw_status fail_word(struct line_reader *r, const char *const *keys, 
 	if (near)
 		return kw_fail(r->err, KW_ERR_USAGE, "", "--input '%.200s': unknown word '%s'; did you mean '%s'?", r->spec, text,
 			       near);
-	return fail_spec(r, "expected strides=, align=, contiguous= or inout behind the sizes, not", key);
+	return fail_spec(r, "expected strides=, align=, contiguous=, inout or grad behind the sizes, not", key);
 }
 
-/* What may follow the sizes: `strides=[cols + 4, 1] align=4 contiguous=false inout`, written on as keys. */
+/* What may follow the sizes: `strides=[cols + 4, 1] align=4 contiguous=false inout grad`, written on as keys. */
 static enum kw_status add_words(struct line_reader *r, struct kw_str rest)
 {
-	static const char *const keys[] = { "strides", "align", "contiguous", "inout" };
-	enum { STRIDES = 0, INOUT = 3 };
+	static const char *const keys[] = { "strides", "align", "contiguous", "inout", "grad" };
+	enum { STRIDES = 0, INOUT = 3, GRAD = 4 };
 	const size_t count = sizeof(keys) / sizeof(keys[0]);
 	struct kw_str key, value;
 
@@ -192,9 +199,12 @@ static enum kw_status add_words(struct line_reader *r, struct kw_str rest)
 		if (known == count)
 			return fail_word(r, keys, count, key);
 		if (rest.len == 0 || rest.ptr[0] != '=') {
-			if (known != INOUT)
+			if (known != INOUT && known != GRAD)
 				return fail_spec(r, "the = is missing behind", key);
-			kw_buf_addz(&r->inputs, ", inout: true");
+			if (known == INOUT)
+				kw_buf_addz(&r->inputs, ", inout: true");
+			else
+				add_grad(r);
 			continue;
 		}
 		value = kw_str_trim((struct kw_str){ rest.ptr + 1, rest.len - 1 });
@@ -202,6 +212,8 @@ static enum kw_status add_words(struct line_reader *r, struct kw_str rest)
 		end = at ? (size_t)(at - value.ptr) + (value.ptr[0] == '[') : value.len;
 		rest = (struct kw_str){ value.ptr + end, value.len - end };
 		value.len = end;
+		if (known == GRAD)
+			return fail_spec(r, "'grad' stands alone, not with", value);
 		if (value.len == 0 || (value.ptr[0] == '[' && value.ptr[value.len - 1] != ']'))
 			return fail_spec(r, "a value is missing or not closed behind", key);
 		if (known != STRIDES)
@@ -249,6 +261,7 @@ static enum kw_status add_input(struct line_reader *r, const char *spec)
 		return fail_spec(r, "expected NAME:DTYPE[SIZES], got", rest);
 	rest = rest.ptr ? kw_str_trim(rest) : (struct kw_str){ "", 0 };
 	name = kw_str_trim(name);
+	r->name = name;
 	s = cut_spec(r, rest, &dtype, &sizes, &words);
 	if (s != KW_OK)
 		return s;
@@ -309,6 +322,8 @@ static void write_yaml(const struct line_reader *r, const char *expr, struct kw_
 	kw_buf_addz(out, "reference:\n  expr: |2-\n");
 	while (kw_str_split(&rest, '\n', &line))
 		kw_buf_printf(out, "    " KW_STR_FMT "\n", KW_STR_ARG(line));
+	if (r->grad.len)
+		kw_buf_printf(out, "grad: [" KW_STR_FMT "]\n", KW_STR_ARG(kw_buf_str(&r->grad)));
 	kw_buf_addz(out, "perf:\n  - {");
 	for (size_t i = 0; i < r->dim_count; i++)
 		kw_buf_printf(out, "%s %s: %lld", i ? "," : "", r->dims[i].name,
@@ -330,12 +345,13 @@ enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const cha
 		return kw_fail(err, KW_ERR_USAGE, "",
 			       "an expression needs its inputs, like --input 'x:f32[128,4096]'");
 	kw_buf_init(&r.inputs, MAX_TEXT);
+	kw_buf_init(&r.grad, MAX_TEXT);
 	kw_buf_init(&yaml, 2 * MAX_TEXT);
 	for (size_t i = 0; i < input_count && s == KW_OK; i++)
 		s = add_input(&r, inputs[i]);
 	if (s == KW_OK)
 		write_yaml(&r, expr, &yaml);
-	if (s == KW_OK && (yaml.full || r.inputs.full))
+	if (s == KW_OK && (yaml.full || r.inputs.full || r.grad.full))
 		s = kw_fail(err, KW_ERR_LIMIT, SOURCE, "the expression and its inputs are too long");
 	if (s == KW_OK)
 		s = kw_task_parse_yaml(t, SOURCE, yaml.ptr, yaml.len, err);
@@ -347,6 +363,7 @@ enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const cha
 			t->inputs[i].line = 0;
 	}
 	kw_buf_release(&r.inputs);
+	kw_buf_release(&r.grad);
 	kw_buf_release(&yaml);
 	return s;
 }

@@ -282,10 +282,32 @@ static enum kw_status read_policies(struct kw_task_reader *r)
 	if (s == KW_OK && devices != 1)
 		return kw_yaml_fail(kw_yaml_find(r->root, "devices"), r->err,
 				    "only tasks on one device are supported yet");
-	n = kw_yaml_find(r->root, "grad");
-	if (s == KW_OK && n)
-		return kw_task_fail_key(n, r->err, "backward tasks ('grad') are not supported yet");
 	return s;
+}
+
+/* grad: [x, weight] */
+static enum kw_status read_grad(struct kw_task_reader *r)
+{
+	const struct kw_yaml *list = kw_yaml_find(r->root, "grad");
+	struct kw_task *t = r->task;
+
+	if (!list)
+		return KW_OK;
+	if (list->kind != KW_YAML_SEQ || list->child_count == 0)
+		return kw_yaml_fail(list, r->err, "'grad' must be a list of inputs, like [x]");
+	if (t->reference_c)
+		return kw_task_fail_key(list, r->err, "only an 'expr' can be differentiated, and the reference is C");
+	if (kw_task_has_inout(t))
+		return kw_task_fail_key(list, r->err, "'grad' does not go with inputs that are updated in place");
+	t->grad = kw_arena_calloc(r->arena, list->child_count, sizeof(*t->grad));
+	if (!t->grad)
+		return kw_task_nomem(r);
+	for (const struct kw_yaml *n = list->first; n; n = n->next) {
+		if (n->kind != KW_YAML_SCALAR)
+			return kw_yaml_fail(n, r->err, "expected the name of an input");
+		t->grad[t->grad_count++] = n->text;
+	}
+	return KW_OK;
 }
 
 /* name and title; the file's own name when there is none. */
@@ -338,6 +360,8 @@ static enum kw_status read_task(struct kw_task_reader *r)
 		s = read_goal(r, kw_yaml_find(r->root, "goal"));
 	if (s == KW_OK)
 		s = read_policies(r);
+	if (s == KW_OK)
+		s = read_grad(r);
 	if (s == KW_OK)
 		s = kw_task_read_cases(r);
 	return s == KW_OK && r->task->output_count ? kw_task_link_inout(r->task, r->err) : s;

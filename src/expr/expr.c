@@ -212,37 +212,62 @@ void drop_unused(struct kw_expr *e)
 	e->node_count = n;
 }
 
+/* The outputs of the expression: of a backward task those of the pass before it. */
+static bool parse_outputs(struct builder *b, const struct kw_task *t)
+{
+	struct kw_task forward = *t;
+	struct value last = { 0 }, v = { 0 };
+
+	if (t->grad_count) {
+		forward.outputs = t->forward_outputs;
+		forward.output_count = t->forward_count;
+	}
+	if (!declare_all(b, t) || (t->expr && !run_block(b, t->expr, true, &last)))
+		return false;
+	b->x->e.outputs = kw_arena_calloc(b->a, forward.output_count + 1, sizeof(struct kw_node *));
+	if (!b->x->e.outputs)
+		return bnomem(b);
+	if (!t->expr)
+		return external_outputs(b, t);
+	for (size_t i = 0; i < forward.output_count; i++) {
+		struct kw_node *n;
+		b->line = b->column = 1;
+		if (!find_output(b, &forward, i, &v) || !to_node(b, &v, &n) || !check_output(b, &forward.outputs[i], n))
+			return false;
+		b->x->e.outputs[b->x->e.output_count++] = n;
+	}
+	return true;
+}
+
+static bool check_random(struct builder *b, const struct kw_task *t)
+{
+	for (size_t i = 0; i < t->output_count; i++)
+		if (t->outputs[i].compare == KW_COMPARE_DISTRIBUTION && !kw_expr_is_random(&b->x->e, (int)i))
+			return bfail(b, 1, 1, "output '%s' is compared by its distribution, but draws no random numbers "
+				     "(rand, randn, bernoulli, dropout)", t->outputs[i].name);
+	return true;
+}
+
 enum kw_status kw_expr_parse(const struct kw_task *t, struct kw_arena *a, struct kw_expr **out, struct kw_error *err)
 {
 	struct builder b;
-	struct value last = { 0 }, v = { 0 };
 	enum kw_status s = begin(&b, t, a, err);
 
 	*out = NULL;
 	if (s != KW_OK)
 		return s;
-	if (!declare_all(&b, t) || (t->expr && !run_block(&b, t->expr, true, &last)))
+	if (t->grad_count && !t->forward_outputs)
+		return kw_fail(err, KW_ERR_BUG, t->file, "a backward task that was not completed");
+	if (!parse_outputs(&b, t))
 		return b.status;
-	b.x->e.outputs = kw_arena_calloc(a, t->output_count + 1, sizeof(struct kw_node *));
-	if (!b.x->e.outputs)
-		return bnomem(&b), b.status;
-	if (!t->expr && !external_outputs(&b, t))
-		return b.status;
-	for (size_t i = 0; t->expr && i < t->output_count; i++) {
-		struct kw_node *n;
-		b.line = b.column = 1;
-		if (!find_output(&b, t, i, &v) || !to_node(&b, &v, &n) || !check_output(&b, &t->outputs[i], n))
-			return b.status;
-		b.x->e.outputs[b.x->e.output_count++] = n;
-	}
 	if ((s = check_cases(&b, t)) != KW_OK)
 		return s;
-	for (size_t i = 0; i < t->output_count; i++)
-		if (t->outputs[i].compare == KW_COMPARE_DISTRIBUTION && !kw_expr_is_random(&b.x->e, (int)i))
-			return bfail(&b, 1, 1, "output '%s' is compared by its distribution, but draws no random numbers "
-				     "(rand, randn, bernoulli, dropout)", t->outputs[i].name), b.status;
+	if (!t->grad_count && !check_random(&b, t))
+		return b.status;
 	drop_unused(&b.x->e);
 	count_uses(&b.x->e);
+	if (t->grad_count)
+		return grad_of(&b.x->e, a, out, err);
 	s = finish_sizes(&b.x->e, a, err);
 	*out = s == KW_OK ? &b.x->e : NULL;
 	return s;
@@ -297,7 +322,7 @@ static void output_name(const struct kw_task *t, int i, int count, char *name, s
 	}
 }
 
-enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
+static enum kw_status add_outputs(struct kw_task *t, struct kw_error *err)
 {
 	struct builder b;
 	struct kw_arena a;
@@ -325,4 +350,11 @@ enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
 		s = check_cases(&b, t);
 	kw_arena_release(&a);
 	return s == KW_OK ? kw_task_link_inout(t, err) : s;
+}
+
+enum kw_status kw_expr_complete_task(struct kw_task *t, struct kw_error *err)
+{
+	enum kw_status s = t->expr && t->output_count == 0 ? add_outputs(t, err) : KW_OK;
+
+	return s == KW_OK && t->grad_count && !t->forward_outputs ? grad_task(t, err) : s;
 }

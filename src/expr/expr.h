@@ -74,7 +74,9 @@ struct kw_expr {
  * outputs' shapes and dtypes against the declared ones. */
 enum kw_status kw_expr_parse(const struct kw_task *task, struct kw_arena *a, struct kw_expr **out,
 			     struct kw_error *err);
-/* For one-line tasks: fills outputs (names y or y0, y1; dtype, shape) from the expression. */
+/* Call it behind every load. Fills outputs that are not declared (names y or y0, y1; dtype, shape) from the expression, and makes
+ * a task with `grad` the backward pass: what arrives at each float output y becomes an input grad_y, and the outputs are
+ * grad_x for each x of the list. Does nothing to other tasks. */
 enum kw_status kw_expr_complete_task(struct kw_task *task, struct kw_error *err);
 /* Rewrites composites into ELEMENTWISE, REDUCE, MOVE, SCAN nodes where a definition exists (softmax,
  * log_softmax, layernorm, rmsnorm, groupnorm, batchnorm, gelu, silu, cross_entropy, mse, huber, kl_div,

@@ -201,6 +201,10 @@ typedef bool (*text_of_fn)(const struct kw_node *n, struct kw_arena *a, const ch
 enum kw_status rewrite(const struct kw_expr *e, text_of_fn text_of, struct kw_arena *a, struct kw_expr **out,
 		       struct kw_error *err);
 
+/* grad.c: turns a task into its backward pass; and the graph of that from the graph of the expression. */
+enum kw_status grad_task(struct kw_task *t, struct kw_error *err);
+enum kw_status grad_of(const struct kw_expr *forward, struct kw_arena *a, struct kw_expr **out, struct kw_error *err);
+
 /* external.c */
 bool external_outputs(struct builder *b, const struct kw_task *t);
 

@@ -14,7 +14,7 @@ static enum kw_status finish(struct kw_op_task *t, struct kw_error *err)
 	enum kw_status status = KW_OK;
 
 	kw_arena_init(&t->arena, EXPR_MAX_BYTES);
-	if (t->task.expr && t->task.output_count == 0)
+	if (status == KW_OK)
 		status = kw_expr_complete_task(&t->task, err);
 	if (status == KW_OK && t->task.reference_c)
 		status = kw_reference_load(&t->task, err);

@@ -122,7 +122,8 @@ static void load_entries(void (*then)(struct entry *), bool with_more)
 		char *name = kw_arena_strdup(&a, kw_path_base(paths[i]));
 
 		name[strlen(name) - 5] = '\0';
-		if ((only && strcmp(only, name)) || kw_task_load(&en->task, name, &err) != KW_OK)
+		if ((only && strcmp(only, name)) || kw_task_load(&en->task, name, &err) != KW_OK ||
+		    kw_expr_complete_task(&en->task, &err) != KW_OK)
 			continue;
 		en->name = en->task.name;
 		entry_count++;

@@ -31,7 +31,7 @@ static bool start(struct job *j, const char *name)
 
 	*j = (struct job){ 0 };
 	kw_arena_init(&j->arena, 256u << 20);
-	if (kw_task_load(&j->task, name, &err) != KW_OK ||
+	if (kw_task_load(&j->task, name, &err) != KW_OK || kw_expr_complete_task(&j->task, &err) != KW_OK ||
 	    kw_expr_parse(&j->task, &j->arena, &j->expr, &err) != KW_OK ||
 	    kw_hardware_load("h200", &j->arena, &j->h200, &err) != KW_OK ||
 	    kw_author_propose(&j->task, j->expr, "cuda", &j->arena, &j->p, &j->count, &reasons, &n,

@@ -106,7 +106,7 @@ static void judge_task(struct kw_judge *j, const char *backend, const char *name
 	size_t n, reasons;
 
 	kw_arena_init(&a, 256u << 20);
-	if (kw_task_load(&t, name, &err) != KW_OK || kw_expr_parse(&t, &a, &e, &err) != KW_OK ||
+	if (kw_task_load(&t, name, &err) != KW_OK || kw_expr_complete_task(&t, &err) != KW_OK || kw_expr_parse(&t, &a, &e, &err) != KW_OK ||
 	    kw_author_propose(&t, e, backend, &a, &p, &n, &why, &reasons, &err) != KW_OK) {
 		ok(false, "%s: %s", name, err.text);
 		return;

@@ -73,7 +73,7 @@ static bool propose(struct setting *s, const char *name)
 {
 	*s = (struct setting){ 0 };
 	kw_arena_init(&s->arena, 256u << 20);
-	if (kw_task_load(&s->task, name, &s->err) != KW_OK ||
+	if (kw_task_load(&s->task, name, &s->err) != KW_OK || kw_expr_complete_task(&s->task, &s->err) != KW_OK ||
 	    kw_expr_parse(&s->task, &s->arena, &s->expr, &s->err) != KW_OK)
 		return ok(false, "%s: %s", name, s->err.text);
 	return ok(kw_author_propose(&s->task, s->expr, "c", &s->arena, &s->p, &s->count,

@@ -156,7 +156,7 @@ static void test_task(const char *path)
 	if (!ok(kw_task_load(&t, path, &err) == KW_OK, "%s loads: %s", path, why()))
 		return;
 	kw_arena_init(&a, 64 << 20);
-	if (ok(kw_expr_parse(&t, &a, &e, &err) == KW_OK, "its expression is read")) {
+	if (ok(kw_expr_complete_task(&t, &err) == KW_OK && kw_expr_parse(&t, &a, &e, &err) == KW_OK, "its expression is read")) {
 		for (size_t i = 0; i < t.case_count && shapes; i++)
 			shapes = check_case(&t, e, &t.cases[i]);
 		if (!ok(shapes, "every case has the declared shapes and a cost"))
