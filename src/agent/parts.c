@@ -321,6 +321,36 @@ static enum kw_status fill_history(struct filler *x)
 	return status;
 }
 
+/* A kernel that won on an earlier task of this family, in this language; of several the one with this dtype, then the newest. */
+static enum kw_status add_earlier(struct filler *x)
+{
+	const struct kw_task *t = x->f->task;
+	const char *words = kw_arena_printf(x->arena, "kernel %s %s", family(x), x->f->backend ? x->f->backend : "c");
+	const char *dtype = t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "";
+	struct kw_memory_row *rows = NULL;
+	const struct kw_memory_row *best = NULL;
+	size_t n = 0;
+	enum kw_status status = words ? kw_store_memory_search(x->f->memory, words, MEMORIES_MAX, x->arena, &rows, &n, x->err)
+				      : no_memory(x);
+
+	for (size_t i = 0; i < n && status == KW_OK; i++) {
+		const struct kw_memory_row *r = &rows[i];
+
+		if (strcmp(r->kind, "kernel") != 0 || strcmp(r->family, family(x)) != 0 ||
+		    strcmp(r->outcome, x->f->backend ? x->f->backend : "c") != 0)
+			continue;
+		if (!best || (strcmp(r->dtype, dtype) == 0) > (strcmp(best->dtype, dtype) == 0))
+			best = r;
+	}
+	if (status != KW_OK || !best)
+		return status;
+	kw_buf_printf(&x->text, "### what won on the task %s (%s, %s)", best->name, best->dtype, best->device);
+	if (best->speedup > 0)
+		kw_buf_printf(&x->text, ", %.3gx its best baseline", best->speedup);
+	kw_buf_printf(&x->text, "\n```\n%s```\n", best->text);
+	return add_text(x, kw_arena_printf(x->arena, "kernel of task %s", best->name));
+}
+
 /* Patterns of the same family, in this language. */
 static enum kw_status fill_patterns(struct filler *x)
 {
@@ -330,7 +360,9 @@ static enum kw_status fill_patterns(struct filler *x)
 
 	if (!x->f->task)
 		return KW_OK;
-	status = kw_memory_patterns(x->f->backend, x->arena, &p, &n, x->err);
+	status = x->f->memory ? add_earlier(x) : KW_OK;
+	if (status == KW_OK)
+		status = kw_memory_patterns(x->f->backend, x->arena, &p, &n, x->err);
 	for (size_t i = 0; i < n && status == KW_OK && x->out->count < PATTERNS_MAX; i++) {
 		if (strcmp(p[i].family, family(x)) != 0)
 			continue;
@@ -357,6 +389,8 @@ static enum kw_status fill_memory(struct filler *x)
 		const struct kw_memory_row *r = &rows[i];
 		bool note = strcmp(r->kind, "note") == 0, good = note || strcmp(r->outcome, "ok") == 0;
 
+		if (strcmp(r->kind, "kernel") == 0) /* shown whole, among the patterns */
+			continue;
 		kw_buf_printf(&x->text, "- %s%s", good ? "" : "DID NOT WORK: ", r->name);
 		if (!note)
 			kw_buf_printf(&x->text, " on %s: %s", r->device, r->outcome);

@@ -1,4 +1,4 @@
-/* kwright memory list | show NAME | search WORDS | rules. A NAME is a pattern, hardware:SHEET or a number. */
+/* kwright memory list | show NAME | search WORDS | rules | add TEXT | forget N | export | import FILE. A NAME is a pattern, hardware:SHEET or a number. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 
 struct own {
 	int limit;
+	const char *name, *family, *device, *dtype;
 };
 
 static json_t *row_json(const struct kw_memory_row *r)
@@ -209,41 +210,171 @@ static enum kw_status rules(const struct kw_cmd *cmd, struct kw_store *memory, s
 	return status;
 }
 
+/* A note in the user's own words; models are told it among what was learnt. */
+static enum kw_status add_note(const struct kw_cmd *cmd, const struct own *own, struct kw_store *memory, struct kw_error *err)
+{
+	struct kw_memory_row r = { .kind = "note", .name = own->name ? own->name : "note", .family = own->family ? own->family : "",
+				   .device = own->device ? own->device : "", .dtype = own->dtype ? own->dtype : "",
+				   .text = cmd->args[1], .outcome = "" };
+	int64_t id = 0;
+	enum kw_status status;
+
+	if (kw_str_trim(kw_str_from(r.text)).len == 0 || !kw_utf8_valid(r.text, strlen(r.text)))
+		return kw_fail(err, KW_ERR_USAGE, "", "a note is a text");
+	status = kw_store_memory_add(memory, &r, &id, err);
+	if (status != KW_OK)
+		return status;
+	if (cmd->json)
+		return kw_print_json(json_pack("{s:I}", "added", (json_int_t)id), err);
+	printf("remembered as %lld\n", (long long)id);
+	return KW_OK;
+}
+
+static enum kw_status forget(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_error *err)
+{
+	int64_t id;
+	enum kw_status status;
+
+	if (!kw_str_to_i64(kw_str_from(cmd->args[1]), &id))
+		return kw_fail(err, KW_ERR_USAGE, "", "memory forget takes the number of an experience, not '%.60s'; patterns and sheets are "
+			       "files", cmd->args[1]);
+	status = kw_store_memory_forget(memory, id, err);
+	if (status != KW_OK)
+		return status;
+	if (cmd->json)
+		return kw_print_json(json_pack("{s:I}", "forgotten", (json_int_t)id), err);
+	printf("forgotten\n");
+	return KW_OK;
+}
+
+/* All experience, a JSON object a line: what import reads elsewhere. */
+static enum kw_status export_all(struct kw_store *memory, struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_memory_row *rows = NULL;
+	size_t n = 0;
+	enum kw_status status = kw_store_memory_search(memory, "", -1, a, &rows, &n, err);
+
+	for (size_t i = n; i-- > 0 && status == KW_OK;) { /* oldest first */
+		json_t *j = row_json(&rows[i]);
+		struct kw_buf text;
+
+		kw_buf_init(&text, 64 << 20);
+		if (j) {
+			json_object_del(j, "id");
+			json_object_set_new(j, "when_ms", json_integer(rows[i].when_ms));
+		}
+		status = j ? kw_json_canonical(j, &text, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		if (status == KW_OK)
+			printf("%s\n", text.ptr);
+		kw_buf_release(&text);
+		json_decref(j);
+	}
+	return status;
+}
+
+static enum kw_status import_line(struct kw_store *memory, const char *where, struct kw_str line, bool *added, struct kw_error *err)
+{
+	struct kw_memory_row r;
+	json_t *j = NULL;
+	enum kw_status status = kw_json_parse(where, line.ptr, line.len, &j, err);
+
+	if (status != KW_OK)
+		return status;
+	r = (struct kw_memory_row){ .kind = kw_json_get_str(j, "kind", ""), .name = kw_json_get_str(j, "name", ""),
+				    .family = kw_json_get_str(j, "family", ""), .device = kw_json_get_str(j, "device", ""),
+				    .dtype = kw_json_get_str(j, "dtype", ""), .text = kw_json_get_str(j, "text", ""),
+				    .outcome = kw_json_get_str(j, "outcome", ""), .speedup = kw_json_get_f64(j, "speedup", 0),
+				    .when_ms = kw_json_get_i64(j, "when_ms", 0) };
+	status = r.kind[0] && r.text[0] ? kw_store_memory_add_new(memory, &r, added, err)
+					: kw_fail(err, KW_ERR_INPUT, where, "no experience: it has at least \"kind\" and \"text\"");
+	json_decref(j);
+	return status;
+}
+
+static enum kw_status import_all(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a, struct kw_error *err)
+{
+	char *text, where[600];
+	size_t len, added = 0, known = 0;
+	struct kw_str rest, line;
+	enum kw_status status = kw_file_read_arena(cmd->args[1], 128 << 20, a, &text, &len, err);
+
+	if (status != KW_OK)
+		return status;
+	rest = (struct kw_str){ text, len };
+	for (int n = 1; status == KW_OK && kw_str_split(&rest, '\n', &line); n++) {
+		bool fresh = false;
+
+		if (kw_str_trim(line).len == 0)
+			continue;
+		snprintf(where, sizeof(where), "%.500s:%d", cmd->args[1], n);
+		status = import_line(memory, where, line, &fresh, err);
+		added += fresh;
+		known += !fresh;
+	}
+	if (status != KW_OK)
+		return status;
+	if (cmd->json)
+		return kw_print_json(json_pack("{s:I, s:I}", "added", (json_int_t)added, "known", (json_int_t)known), err);
+	printf("%zu added, %zu known before\n", added, known);
+	return KW_OK;
+}
+
+static enum kw_status dispatch(const struct kw_cmd *cmd, size_t action, const struct own *own, struct kw_store *memory,
+			       struct kw_arena *a, struct kw_error *err)
+{
+	switch (action) {
+	case 1: return show(cmd, memory, a, err);
+	case 3: return rules(cmd, memory, a, err);
+	case 4: return add_note(cmd, own, memory, err);
+	case 5: return forget(cmd, memory, err);
+	case 6: return export_all(memory, a, err);
+	case 7: return import_all(cmd, memory, a, err);
+	default: return search(cmd, own, memory, a, err);
+	}
+}
+
 enum kw_status kw_cmd_memory(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
-	static const char *const actions[] = { "list", "show", "search", "rules" };
+	static const char *const actions[] = { "list", "show", "search", "rules", "add", "forget", "export", "import" };
+	static const size_t counts[] = { 1, 2, 0, 1, 2, 2, 1, 2 }; /* 0: more than one */
+	enum { ACTIONS = 8 };
 	static const struct kw_option options[] = {
 		{ "limit", KW_OPT_COUNT, offsetof(struct own, limit), "N", "rows at most (20)" },
+		{ "name", KW_OPT_TEXT, offsetof(struct own, name), "NAME", "add: what it is about" },
+		{ "family", KW_OPT_TEXT, offsetof(struct own, family), "FAMILY", "add: row_reduce, matmul, ..." },
+		{ "device", KW_OPT_TEXT, offsetof(struct own, device), "DEVICE", "add: likewise" },
+		{ "dtype", KW_OPT_TEXT, offsetof(struct own, dtype), "DTYPE", "add: likewise" },
 	};
 	static const struct kw_syntax syntax = {
-		"memory", "list | show NAME | search WORDS | rules", 1, KW_ARGS_MAX,
+		"memory", "list | show NAME | search WORDS | rules | add TEXT | forget N | export | import FILE", 1, KW_ARGS_MAX,
 		"list    patterns and the newest experience\n"
 		"show    a pattern by its name (cuda/pointwise), a hardware sheet (hardware:h200), or an experience by its number\n"
 		"search  patterns, hardware sheets and experience with these words, best first\n"
-		"rules   what came of the advice of explain: how often each rule was applied, and what it kept of its promise",
-		"kwright memory search softmax row", options, 1, false
+		"rules   what came of the advice of explain: how often each rule was applied, and what it kept of its promise\n"
+		"add     a note of yours, which models are told where its words fit\n"
+		"forget  an experience, by its number\n"
+		"export  all experience, a JSON object a line; import reads it elsewhere, and adds what is not known",
+		"kwright memory search softmax row", options, sizeof(options) / sizeof(options[0]), false
 	};
 	struct own own = { 0 };
 	struct kw_store *memory;
 	struct kw_arena a;
-	const char *action;
+	size_t i = 0;
 	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
 
 	if (status != KW_OK || cmd->helped)
 		return status;
-	action = cmd->args[0];
-	if (strcmp(action, "list") != 0 && strcmp(action, "show") != 0 && strcmp(action, "search") != 0 && strcmp(action, "rules") != 0)
-		return kw_unknown_word("action of memory", action, actions, 4, err);
-	if ((strcmp(action, "list") == 0 || strcmp(action, "rules") == 0) != (cmd->arg_count == 1) || (action[1] == 'h' && cmd->arg_count != 2))
+	while (i < ACTIONS && strcmp(cmd->args[0], actions[i]) != 0)
+		i++;
+	if (i == ACTIONS)
+		return kw_unknown_word("action of memory", cmd->args[0], actions, ACTIONS, err);
+	if (counts[i] ? cmd->arg_count != counts[i] : cmd->arg_count < 2)
 		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright memory %s", syntax.args);
 	status = kw_store_memory_open(&memory, err);
 	if (status != KW_OK)
 		return status;
-	kw_arena_init(&a, 256 << 20);
-	if (action[0] == 'r')
-		status = rules(cmd, memory, &a, err);
-	else
-		status = action[1] == 'h' ? show(cmd, memory, &a, err) : search(cmd, &own, memory, &a, err);
+	kw_arena_init(&a, 1 << 30);
+	status = dispatch(cmd, i, &own, memory, &a, err);
 	kw_arena_release(&a);
 	kw_store_close(memory);
 	return status;

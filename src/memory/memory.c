@@ -61,6 +61,19 @@ enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t,
 	return st;
 }
 
+enum kw_status kw_memory_keep_kernel(struct kw_store *memory, const struct kw_task *t, const struct kw_expr *e,
+				     const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err)
+{
+	struct kw_memory_row row = { .kind = "kernel", .name = t->name, .family = e ? kw_family_name(kw_expr_family(e)) : "",
+				     .device = v->device ? v->device : "", .dtype = first_dtype(t), .text = c->source,
+				     .outcome = c->backend, .speedup = v->geomean_speedup };
+	bool added;
+
+	if (!memory || v->cls != KW_V_OK || (c->origin && strncmp(c->origin, "pattern:", 8) == 0))
+		return KW_OK;
+	return kw_store_memory_add_new(memory, &row, &added, err);
+}
+
 /* ---- search ---- */
 
 struct found {

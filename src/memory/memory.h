@@ -17,6 +17,10 @@ enum kw_status kw_memory_patterns(const char *backend, struct kw_arena *a, struc
 enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t,
 			       const struct kw_expr *e, const struct kw_candidate *c,
 			       const struct kw_verdict *v, struct kw_error *err);
+/* Keeps a kernel that was handed over, whole, so that later tasks of its family can start from it. What comes from a pattern is not
+ * kept: the pattern is there. */
+enum kw_status kw_memory_keep_kernel(struct kw_store *memory, const struct kw_task *t, const struct kw_expr *e,
+				     const struct kw_candidate *c, const struct kw_verdict *v, struct kw_error *err);
 /* One list over patterns (kind "pattern"), hardware sheets ("hardware") and experience ("verdict",
  * "note") that match the words. Best first: by how many of the words a row has, knowledge before
  * experience. Empty words match all. memory NULL: knowledge only. At most limit rows (0: 50). Rows

@@ -137,6 +137,8 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 		}
 		if (status == KW_OK && r.has_best)
 			status = kw_op_result_write(store, r.run_id, &t->task, &r.best, err);
+		if (status == KW_OK && r.has_best)
+			status = kw_memory_keep_kernel(memory, &t->task, t->expr, &r.best, &r.verdict, err);
 		kw_search_result_release(&r);
 	}
 	kw_judge_free(judge);

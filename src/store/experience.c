@@ -175,3 +175,28 @@ enum kw_status kw_store_kv_get(struct kw_store *s, const char *table, const char
 	kw_db_end(&q);
 	return status;
 }
+
+enum kw_status kw_store_memory_add_new(struct kw_store *s, const struct kw_memory_row *r, bool *added, struct kw_error *err)
+{
+	int64_t n = 0;
+	bool found = false;
+	enum kw_status status = kw_db_one_i64(s, err, &n, &found,
+					      "SELECT id FROM memory WHERE kind = ? AND name = ? AND family = ? AND device = ?"
+					      " AND dtype = ? AND text = ? AND outcome = ? LIMIT 1", "zzzzzzz", r->kind, r->name,
+					      r->family, r->device, r->dtype, r->text, r->outcome);
+
+	*added = status == KW_OK && !found;
+	return *added ? kw_store_memory_add(s, r, NULL, err) : status;
+}
+
+enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err)
+{
+	enum kw_status status = kw_db_begin(s, err);
+
+	if (status != KW_OK)
+		return status;
+	status = kw_db_exec(s, err, "DELETE FROM memory WHERE id = ?", "i", id);
+	if (status == KW_OK && sqlite3_changes(s->db) == 0)
+		status = kw_fail(err, KW_ERR_NOT_FOUND, s->path, "there is no memory %lld", (long long)id);
+	return kw_db_finish(s, status, err);
+}

@@ -84,6 +84,13 @@ static const char *const steps[] = {
 	"CREATE TABLE texts (sha TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 	"ALTER TABLE model_calls ADD COLUMN slot TEXT NOT NULL DEFAULT '';"
 	"CREATE INDEX model_calls_slot ON model_calls (run_id, slot);",
+
+	/* 5: experience can be forgotten. */
+	"CREATE TRIGGER memory_delete AFTER DELETE ON memory BEGIN"
+	"  INSERT INTO memory_words (memory_words, rowid, kind, name, family, device, dtype, text, outcome)"
+	"  VALUES ('delete', old.id, old.kind, old.name, old.family, old.device, old.dtype, old.text,"
+	"          old.outcome);"
+	"END;",
 };
 
 int kw_schema_version(void)

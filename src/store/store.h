@@ -128,6 +128,10 @@ struct kw_memory_row {
 };
 enum kw_status kw_store_memory_open(struct kw_store **out, struct kw_error *err); /* $XDG_DATA_HOME/kernelwright */
 enum kw_status kw_store_memory_add(struct kw_store *s, const struct kw_memory_row *r, int64_t *id, struct kw_error *err);
+/* The same, unless there is a row that is equal but for its time; *added says which. */
+enum kw_status kw_store_memory_add_new(struct kw_store *s, const struct kw_memory_row *r, bool *added, struct kw_error *err);
+/* KW_ERR_NOT_FOUND when there is none. */
+enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
 enum kw_status kw_store_memory_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_memory_row *out,
