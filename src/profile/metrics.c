@@ -152,7 +152,7 @@ static const struct {
 	{ "block", KW_QUANTITY_COUNT, 1 },	{ "sm", KW_QUANTITY_COUNT, 1 },	{ "sector", KW_QUANTITY_COUNT, 1 },
 	{ "request", KW_QUANTITY_COUNT, 1 },	{ "register", KW_QUANTITY_COUNT, 1 }, { "register/thread", KW_QUANTITY_COUNT, 1 },
 	{ "sector/request", KW_QUANTITY_COUNT, 1 }, { "request/cycle", KW_QUANTITY_COUNT, 1 },
-	{ "sector/cycle", KW_QUANTITY_COUNT, 1 }, { "cycle/inst", KW_QUANTITY_COUNT, 1 }, { "inst/warp", KW_QUANTITY_COUNT, 1 },
+	{ "sector/cycle", KW_QUANTITY_COUNT, 1 }, { "cycle/inst", KW_QUANTITY_COUNT, 1 }, { "cycle/instruction", KW_QUANTITY_COUNT, 1 }, { "inst/warp", KW_QUANTITY_COUNT, 1 },
 	{ "node", KW_QUANTITY_COUNT, 1 },	{ "bank", KW_QUANTITY_COUNT, 1 },	{ "branch", KW_QUANTITY_COUNT, 1 },
 	{ "kinst", KW_QUANTITY_COUNT, 1e3 },	{ "minst", KW_QUANTITY_COUNT, 1e6 }, { "ginst", KW_QUANTITY_COUNT, 1e9 },
 	{ "ratio", KW_QUANTITY_COUNT, 1 },	{ "count", KW_QUANTITY_COUNT, 1 },	{ "wavefront", KW_QUANTITY_COUNT, 1 },
