@@ -11,6 +11,7 @@
 #define KW_EXPLAIN_EXPLAIN_H
 
 #include "core/finding.h"
+#include "core/verdict.h"
 #include "explain/rule.h"
 #include "profile/launches.h"
 
@@ -71,5 +72,8 @@ size_t kw_explain_line(const struct kw_rule_set *set, const char *line, struct k
 		       struct kw_explained_finding *out, size_t max);
 /* The core's form of a finding. */
 void kw_explained_core(const struct kw_explained_finding *f, const struct kw_launch *k, struct kw_finding *out);
+/* A timed case of a verdict as a launch, with the facts of the source (judged.c); a case without times is left out. False: out of
+ * memory. */
+bool kw_explain_add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts);
 
 #endif

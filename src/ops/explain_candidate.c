@@ -29,43 +29,6 @@ static enum kw_status read_source(const char *path, struct kw_launches *facts, s
 	return KW_OK;
 }
 
-static void add_facts(struct kw_launch *k, const struct kw_launches *facts)
-{
-	for (size_t i = 0; i < facts->count; i++) {
-		for (int m = 0; m < KW_M_COUNT; m++)
-			if (kw_launch_has(facts->list[i], m) && m != KW_M_GPU)
-				kw_launch_add_count(k, m, m == KW_M_CORES && kw_launch_has(k, m) ? 0 : facts->list[i]->value[m]);
-		for (const struct kw_place *p = facts->list[i]->places; p; p = p->next)
-			kw_launch_place(k, p->metric, p->line, kw_str_from(p->text));
-	}
-}
-
-static bool add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts)
-{
-	const struct kw_baseline_time *best = kw_case_best_baseline(c);
-	struct kw_launch *k;
-
-	if (!c->perf || !c->has_times)
-		return true;
-	k = kw_launches_add(l, kw_str_from(c->label), 0);
-	if (!k)
-		return false;
-	k->value[KW_M_GPU] = gpu;
-	kw_launch_set(k, KW_M_DURATION_NS, c->times.median_ns);
-	kw_launch_set(k, KW_M_MIN_BYTES, c->bytes);
-	kw_launch_set(k, KW_M_FLOPS, c->flops);
-	if (c->ceiling_bytes_per_s > 0)
-		kw_launch_set(k, KW_M_PEAK_RATE, c->ceiling_bytes_per_s);
-	if (c->ceiling_flops_per_s > 0)
-		kw_launch_set(k, KW_M_PEAK_FLOPS, c->ceiling_flops_per_s);
-	if (gpu && c->ceiling_bytes_per_s > 0)
-		kw_launch_set(k, KW_M_MEMORY_CEILING_PCT, 100 * c->bytes / c->times.median_ns * 1e9 / c->ceiling_bytes_per_s);
-	if (best)
-		kw_launch_set(k, KW_M_BASELINE_NS, best->times.median_ns);
-	add_facts(k, facts);
-	return true;
-}
-
 /* Case by case against the best baseline, with the first finding that says what is missing. */
 static enum kw_status falls_short(const struct kw_verdict *v, struct kw_op_explain *out, struct kw_error *err)
 {
@@ -132,7 +95,7 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 		gpu = strcmp(r.verdict.backend ? r.verdict.backend : "", "c") != 0;
 		out->all.verdict_class = r.verdict.cls == KW_V_OK ? "ok" : kw_arena_printf(&out->arena, "%s", r.verdict.summary);
 		for (size_t i = 0; s == KW_OK && i < r.verdict.case_count; i++)
-			if (!add_case(&in->launches, &r.verdict.cases[i], gpu, &facts))
+			if (!kw_explain_add_case(&in->launches, &r.verdict.cases[i], gpu, &facts))
 				s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 		if (in->launches.count == 0)
 			in->launches = facts;

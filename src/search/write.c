@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
+#include "explain/judged.h"
+
 enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800 };
 
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err)
@@ -12,6 +15,23 @@ enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct k
 	return w->history ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
 }
 
+/* What is known without a profiler. A prompt without it is still a prompt: what goes wrong here is said, and nothing more. */
+static void add_findings(struct kw_search *s, const struct kw_ranked *parent, struct kw_prompt_facts *out)
+{
+	const struct kw_backend *b = kw_backend_find(parent->candidate.backend);
+	const char *name = kw_arena_printf(s->arena, "kernel%.*s", b ? (int)strcspn(b->extensions, " ") : 2,
+					   b ? b->extensions : ".c");
+	struct kw_finding *findings = NULL;
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (!parent->verdict || !name)
+		return;
+	if (kw_explain_judged(parent->candidate.source, name, parent->verdict, s->arena, &findings, &out->finding_count, &err) != KW_OK)
+		kw_search_reason(s, "no findings for %s: %s", parent->candidate.name, err.text);
+	out->findings = findings;
+}
+
 void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out)
 {
 	struct kw_search *s = w->s;
@@ -19,10 +39,11 @@ void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, 
 	*out = (struct kw_prompt_facts){ .task = s->task, .expr = s->expr, .backend = s->opts->backend,
 					 .hardware = s->ports->hardware, .history = w->history,
 					 .history_count = w->history_count, .memory = s->memory };
-	if (parent) {
-		out->parent = &parent->candidate;
-		out->parent_verdict = parent->verdict;
-	}
+	if (!parent)
+		return;
+	out->parent = &parent->candidate;
+	out->parent_verdict = parent->verdict;
+	add_findings(s, parent, out);
 }
 
 void kw_writer_note(struct kw_writer *w, const char *fmt, ...)

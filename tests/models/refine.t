@@ -132,6 +132,7 @@ sub planner {
 	like($out, qr/Unroll the loop by hand/, 'each is a round, by its words');
 	my $calls = `$kwright runs show 1 --calls --store $tmp/run$number`;
 	like($calls, qr/The change to make now\\nUnroll the loop/, 'the coder is told one step');
+	like($calls, qr/What was found in its profile\\n1\. /, 'and what was found in the kernel');
 	($code, $r) = play([[coder => fenced($right)], [planner => "NOTHING: it moves its bytes once.\n"], [coder => fenced($wrong)]]);
 	is($code, 0, 'a planner that sees nothing left');
 	is($r->{state}, 'nothing left to try', 'ends the run');
@@ -196,21 +197,6 @@ sub bad_recordings {
 	is(kwright('optimize', $task, '--model', 'none', '--budget-evals', 1), 0, 'none is the built-in author');
 }
 
-right_first();
-two_blocks();
-truncated();
-repaired();
-wrong_twice();
-cheating_only();
-same_again();
-useless();
-useless_with_a_best();
-plan_only();
-edits();
-planner();
-reviewer();
-from_a_kernel();
-recorded();
-budgets();
-bad_recordings();
+my @tests = (right_first => \&right_first, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
+while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }
 done();

@@ -1,0 +1,119 @@
+#include "explain/judged.h"
+
+#include <string.h>
+
+#include "explain/explain.h"
+#include "profile/input.h"
+
+enum { SCRATCH_BYTES = 64 << 20 };
+
+static void add_facts(struct kw_launch *k, const struct kw_launches *facts)
+{
+	for (size_t i = 0; i < facts->count; i++) {
+		for (int m = 0; m < KW_M_COUNT; m++)
+			if (kw_launch_has(facts->list[i], m) && m != KW_M_GPU)
+				kw_launch_add_count(k, m, m == KW_M_CORES && kw_launch_has(k, m) ? 0 : facts->list[i]->value[m]);
+		for (const struct kw_place *p = facts->list[i]->places; p; p = p->next)
+			kw_launch_place(k, p->metric, p->line, kw_str_from(p->text));
+	}
+}
+
+bool kw_explain_add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts)
+{
+	const struct kw_baseline_time *best = kw_case_best_baseline(c);
+	struct kw_launch *k;
+
+	if (!c->perf || !c->has_times)
+		return true;
+	k = kw_launches_add(l, kw_str_from(c->label), 0);
+	if (!k)
+		return false;
+	k->value[KW_M_GPU] = gpu;
+	kw_launch_set(k, KW_M_DURATION_NS, c->times.median_ns);
+	kw_launch_set(k, KW_M_MIN_BYTES, c->bytes);
+	kw_launch_set(k, KW_M_FLOPS, c->flops);
+	if (c->ceiling_bytes_per_s > 0)
+		kw_launch_set(k, KW_M_PEAK_RATE, c->ceiling_bytes_per_s);
+	if (c->ceiling_flops_per_s > 0)
+		kw_launch_set(k, KW_M_PEAK_FLOPS, c->ceiling_flops_per_s);
+	if (gpu && c->ceiling_bytes_per_s > 0)
+		kw_launch_set(k, KW_M_MEMORY_CEILING_PCT, 100 * c->bytes / c->times.median_ns * 1e9 / c->ceiling_bytes_per_s);
+	if (best)
+		kw_launch_set(k, KW_M_BASELINE_NS, best->times.median_ns);
+	add_facts(k, facts);
+	return true;
+}
+
+static const char *copy(struct kw_arena *a, const char *text, bool *good)
+{
+	const char *out = text ? kw_arena_strdup(a, text) : NULL;
+
+	*good = *good && (!text || out);
+	return out;
+}
+
+/* Out of the scratch arena, and out of rules that go. */
+static bool keep(const struct kw_explained *e, struct kw_arena *a, struct kw_finding **out, size_t *count)
+{
+	bool good = true;
+
+	*out = kw_arena_calloc(a, e->count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < e->count && good; i++) {
+		struct kw_finding *f = &(*out)[(*count)++];
+
+		kw_explained_core(&e->findings[i], e->launch, f);
+		f->id = copy(a, f->id, &good);
+		f->rule = copy(a, f->rule, &good);
+		f->sentence = copy(a, f->sentence, &good);
+		f->directive.id = copy(a, f->directive.id, &good);
+		f->directive.text = copy(a, f->directive.text, &good);
+		f->directive.wrong_when = copy(a, f->directive.wrong_when, &good);
+		f->directive.prediction.metric = copy(a, f->directive.prediction.metric, &good);
+	}
+	return *out && good;
+}
+
+/* The launch that takes longest; NULL: none was timed. */
+static struct kw_launch *longest(const struct kw_launches *l)
+{
+	struct kw_launch *out = NULL;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (kw_launch_has(l->list[i], KW_M_DURATION_NS) &&
+		    (!out || l->list[i]->value[KW_M_DURATION_NS] > out->value[KW_M_DURATION_NS]))
+			out = l->list[i];
+	return out;
+}
+
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
+				 struct kw_finding **out, size_t *count, struct kw_error *err)
+{
+	struct kw_rule *rules = NULL;
+	struct kw_rule_set set = { 0 };
+	struct kw_launches facts, cases;
+	struct kw_arena scratch;
+	struct kw_explained e = { 0 };
+	struct kw_launch *k;
+	bool good = true, gpu = strcmp(v->backend ? v->backend : "", "c") != 0;
+	enum kw_status status;
+
+	*out = NULL;
+	*count = 0;
+	kw_arena_init(&scratch, SCRATCH_BYTES);
+	status = kw_rules_load(&scratch, &rules, &set.count, err);
+	if (status == KW_OK) {
+		set.rules = rules;
+		kw_launches_init(&facts, &scratch, name);
+		kw_launches_init(&cases, &scratch, name);
+		kw_input_read(kw_input_recognise(name, source, strlen(source)), source, strlen(source), &facts);
+		for (size_t i = 0; i < v->case_count && good; i++)
+			good = kw_explain_add_case(&cases, &v->cases[i], gpu, &facts);
+		k = longest(&cases);
+		good = good && (!k || (kw_explain_launch(&set, k, NULL, &scratch, &e) && keep(&e, a, out, count)));
+		if (!good)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for findings");
+		kw_rules_release(rules, set.count);
+	}
+	kw_arena_release(&scratch);
+	return status;
+}

@@ -1,0 +1,17 @@
+/* judged.h - what can be said of a kernel that the judge found right, without a profiler: its times case by case against what the
+ * machine can do, and what its source says.
+ *
+ *     kw_explain_judged(c->source, "k.cu", verdict, arena, &findings, &count, err);
+ *
+ * Thread rule: one arena, one thread. */
+#ifndef KW_EXPLAIN_JUDGED_H
+#define KW_EXPLAIN_JUDGED_H
+
+#include "core/finding.h"
+#include "core/verdict.h"
+
+/* The findings of the case that takes longest, ranked. name: its ending says the language. */
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
+				 struct kw_finding **out, size_t *count, struct kw_error *err);
+
+#endif
