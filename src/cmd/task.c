@@ -1,4 +1,4 @@
-/* kwright task list | show T | check T */
+/* kwright task list | show T | check T | new WORDS | accept FILE */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +7,8 @@
 
 struct own {
 	struct kw_texts inputs;
+	struct kw_model_words model;
+	const char *out;
 };
 
 static enum kw_status list(const struct kw_cmd *cmd, struct kw_error *err)
@@ -214,32 +216,89 @@ static enum kw_status check(const struct kw_cmd *cmd, const struct kw_op_task *t
 	return status;
 }
 
+static json_t *draft_json(const struct kw_op_draft *d)
+{
+	json_t *assumptions = json_array();
+
+	for (size_t i = 0; assumptions && i < d->assumption_count; i++)
+		json_array_append_new(assumptions, json_string(d->assumptions[i]));
+	return json_pack("{s:s, s:s, s:s, s:b, s:o}", "name", d->name, "file", d->path, "model", d->model, "unconfirmed", 1,
+			 "assumptions", assumptions);
+}
+
+/* A draft from words, with what it takes for granted. */
+static enum kw_status new_task(const struct kw_cmd *cmd, const struct own *own, struct kw_error *err)
+{
+	struct kw_agent_opts m;
+	struct kw_op_draft d;
+	enum kw_status status;
+
+	kw_agent_opts_default(&m);
+	status = kw_model_words(&own->model, &m, err);
+	if (status != KW_OK)
+		return status;
+	status = kw_op_task_new(cmd->args[1], own->out, &m, &d, err);
+	if (status == KW_OK && cmd->json) {
+		status = kw_print_json(draft_json(&d), err);
+	} else if (status == KW_OK) {
+		printf("%s: drafted by %s, unconfirmed\n", d.path, d.model);
+		if (d.assumption_count == 0)
+			printf("  it names no assumption: read it with care\n");
+		for (size_t i = 0; i < d.assumption_count; i++)
+			printf("  assumes: %s\n", d.assumptions[i]);
+		printf("read it, correct it, then: kwright task accept %s\n", d.path);
+	}
+	kw_op_draft_release(&d);
+	return status;
+}
+
+static enum kw_status accept_task(const struct kw_cmd *cmd, struct kw_error *err)
+{
+	enum kw_status status = kw_op_task_accept(cmd->args[1], err);
+
+	if (status != KW_OK)
+		return status;
+	if (cmd->json)
+		return kw_print_json(json_pack("{s:s}", "accepted", cmd->args[1]), err);
+	printf("%s is accepted\n", cmd->args[1]);
+	return KW_OK;
+}
+
 enum kw_status kw_cmd_task(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
-	static const char *const actions[] = { "list", "show", "check" };
+	static const char *const actions[] = { "list", "show", "check", "new", "accept" };
 	static const struct kw_option options[] = {
 		{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
 		  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+		{ "out", KW_OPT_TEXT, offsetof(struct own, out), "FILE", "new: where the draft goes (NAME.yaml)" },
+		KW_MODEL_OPTIONS(struct own, model),
 	};
 	static const struct kw_syntax syntax = {
-		"task", "list | show TASK | check TASK", 1, 2,
-		"list   the tasks of the library\n"
-		"show   shapes, flops, bytes and arithmetic intensity of each case\n"
-		"check  labels what makes a task easy to cheat on or odd; refuses nothing",
-		"kwright task show softmax", options, 1, false
+		"task", "list | show TASK | check TASK | new WORDS | accept FILE", 1, 2,
+		"list    the tasks of the library\n"
+		"show    shapes, flops, bytes and arithmetic intensity of each case\n"
+		"check   labels what makes a task easy to cheat on or odd; refuses nothing\n"
+		"new     a model drafts a task from words and lists what it assumes; the draft is unconfirmed\n"
+		"accept  takes that mark from a draft",
+		"kwright task show softmax", options, sizeof(options) / sizeof(options[0]), false
 	};
-	struct own own = { 0 };
+	struct own own = { .model = KW_MODEL_WORDS_DEFAULT };
 	struct kw_op_task t;
+	size_t i;
 	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
 
 	if (status != KW_OK || cmd->helped)
 		return status;
 	if (strcmp(cmd->args[0], "list") == 0)
 		return list(cmd, err);
-	if (strcmp(cmd->args[0], "show") != 0 && strcmp(cmd->args[0], "check") != 0)
-		return kw_unknown_word("action of task", cmd->args[0], actions, 3, err);
+	for (i = 1; i < 5 && strcmp(cmd->args[0], actions[i]) != 0; i++)
+		;
+	if (i == 5)
+		return kw_unknown_word("action of task", cmd->args[0], actions, 5, err);
 	if (cmd->arg_count < 2)
-		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright task %s TASK", cmd->args[0]);
+		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright task %s %s", cmd->args[0], i < 3 ? "TASK" : i == 3 ? "WORDS" : "FILE");
+	if (i >= 3)
+		return i == 3 ? new_task(cmd, &own, err) : accept_task(cmd, err);
 	status = kw_op_task_load(cmd->args[1], own.inputs.text, own.inputs.count, &t, err);
 	if (status != KW_OK)
 		return status;

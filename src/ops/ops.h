@@ -53,6 +53,21 @@ struct kw_op_case {
 enum kw_status kw_op_task_cases(const struct kw_op_task *t, struct kw_arena *a, struct kw_op_case **out,
 				struct kw_error *err);
 
+/* --- tasks from words (task_new.c) --- */
+struct kw_op_draft {
+	struct kw_arena arena;
+	const char *text, *name, *path, *model;
+	const char **assumptions;
+	size_t assumption_count;
+};
+/* Asks the specifier, once more where its answer is no task, and writes the draft to path (NULL: NAME.yaml here); a file that is there
+ * is not overwritten. The draft is marked as unconfirmed. */
+enum kw_status kw_op_task_new(const char *words, const char *path, const struct kw_agent_opts *m, struct kw_op_draft *out,
+			      struct kw_error *err);
+void kw_op_draft_release(struct kw_op_draft *d);
+/* Takes the mark from a draft. */
+enum kw_status kw_op_task_accept(const char *path, struct kw_error *err);
+
 /* --- eval (eval.c) --- */
 struct kw_op_eval_opts {
 	const char *task, *file;

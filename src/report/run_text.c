@@ -22,6 +22,8 @@ static void head(const struct kw_report *r, struct kw_buf *out)
 	kw_buf_printf(out, "  %s; %d evaluation%s in %s, begun %s\n", kw_run_state_text(run->state),
 		      run->evaluations, run->evaluations == 1 ? "" : "s", took,
 		      kw_wall_text(run->started_ms, when, sizeof(when)));
+	if (run->task_text && strstr(run->task_text, "unconfirmed: true"))
+		kw_buf_addz(out, "  the task is unconfirmed: a model drafted it, and nobody has accepted it\n");
 	if (run->state == KW_RUN_RUNNING && run->pid)
 		kw_buf_printf(out, "  run by process %lld of %s\n", (long long)run->pid, run->host);
 }
