@@ -2,6 +2,7 @@
 //# expect ok launch_error/out_of_memory launch_error/resources
 //# why Half a megabyte of local memory for each thread: 135 GB of it when the device is full. A driver that
 //# why runs fewer at once may grant it.
+//# alone yes
 //@ kernel candidate grid=(cdiv(n, 256)) block=(256) args=(x, y, n:i64)
 extern "C" __global__ void candidate(const float *x, float *y, int64_t n)
 {
