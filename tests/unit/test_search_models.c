@@ -115,7 +115,7 @@ static void four_samples(struct world *w, struct script *s)
 
 static void test_best_of(void)
 {
-	const char *stories[2];
+	char *stories[2];
 
 	for (int k = 0; k < 2; k++) {
 		struct world w;
@@ -142,6 +142,8 @@ static void test_best_of(void)
 		world_release(&w);
 	}
 	is_str(stories[1], stories[0], "asked one by one or all at once, a run is the same");
+	free(stories[0]);
+	free(stories[1]);
 }
 
 static void test_beam(void)
@@ -233,7 +235,7 @@ static void refine_script(struct world *w, struct script *s)
 /* Stopped at each evaluation in turn, and resumed: the same story. */
 static void test_resume(void)
 {
-	const char *whole = NULL;
+	char *whole = NULL;
 	int total = 0;
 
 	for (int n = 0; n == 0 || n <= total; n++) {
@@ -268,6 +270,7 @@ static void test_resume(void)
 		kw_store_close(store);
 		world_release(&w);
 	}
+	free(whole);
 }
 
 static void test_niches(void)
