@@ -13,24 +13,37 @@ struct own {
 };
 
 static const struct kw_option options[] = {
-	{ "compare", KW_OPT_FLAG, offsetof(struct own, compare), "", "two inputs: what the change from the first to the second did" },
-	{ "all", KW_OPT_FLAG, offsetof(struct own, all), "", "every launch and finding, and what was left out and why" },
-	{ "html", KW_OPT_TEXT, offsetof(struct own, html), "FILE", "also a page with the roofline and the stall reasons" },
-	{ "device", KW_OPT_TEXT, offsetof(struct own, device), "NAME", "a hardware sheet, where the input does not name its device" },
+	{ "compare", KW_OPT_FLAG, offsetof(struct own, compare), "",
+	  "two inputs: what the change from the first to the second did" },
+	{ "all", KW_OPT_FLAG, offsetof(struct own, all), "",
+	  "every launch and finding, and what was left out and why" },
+	{ "html", KW_OPT_TEXT, offsetof(struct own, html), "FILE",
+	  "also a page with the roofline and the stall reasons" },
+	{ "device", KW_OPT_TEXT, offsetof(struct own, device), "NAME",
+	  "a hardware sheet, where the input does not name its device" },
 	{ "applied", KW_OPT_TEXT, offsetof(struct own, applied), "RULE",
 	  "with --compare: keep what came of this rule's directive (kwright memory rules)" },
 	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "of a candidate; else by its ending" },
 	{ "threads", KW_OPT_THREADS, offsetof(struct own, threads), "N", "of a candidate that runs on the CPU" },
 };
 static const struct kw_syntax syntax = {
-	"explain", "INPUT... | TASK FILE | --compare BEFORE AFTER", 1, KW_ARGS_MAX,
-	"Why a kernel is slow, and what to change. An INPUT is known by its content: an export of Nsight Compute in any form (or its\n"
-	"report file where ncu is), the output of perf stat, CUDA, OpenCL, C or Python source, a cubin, PTX, SASS, the log of ptxas or\n"
+	"explain",
+	"INPUT... | TASK FILE | --compare BEFORE AFTER",
+	1,
+	KW_ARGS_MAX,
+	"Why a kernel is slow, and what to change. An INPUT is known by its content: an export of Nsight Compute in "
+	"any form (or its\n"
+	"report file where ncu is), the output of perf stat, CUDA, OpenCL, C or Python source, a cubin, PTX, SASS, the "
+	"log of ptxas or\n"
 	"of a compiler, a table of times; - is standard input. A TASK with a candidate is judged and timed here first.",
-	"kwright explain profile.csv", options, sizeof(options) / sizeof(options[0]), false
+	"kwright explain profile.csv",
+	options,
+	sizeof(options) / sizeof(options[0]),
+	false
 };
 
-static enum kw_status print(const struct kw_cmd *cmd, const struct own *own, const struct kw_op_explain *r, struct kw_error *err)
+static enum kw_status print(const struct kw_cmd *cmd, const struct own *own, const struct kw_op_explain *r,
+			    struct kw_error *err)
 {
 	struct kw_buf out;
 
@@ -66,9 +79,16 @@ enum kw_status kw_cmd_explain(struct kw_cmd *cmd, int argc, char **argv, struct 
 
 	if (status != KW_OK || cmd->helped)
 		return status;
-	status = kw_op_explain(&cmd->env, &(struct kw_op_explain_opts){
-		.inputs = cmd->args, .count = cmd->arg_count, .compare = own.compare, .device = own.device,
-		.applied = own.applied, .backend = own.backend, .threads = own.threads, .progress = kw_show_case }, &r, err);
+	status = kw_op_explain(&cmd->env,
+			       &(struct kw_op_explain_opts){ .inputs = cmd->args,
+							     .count = cmd->arg_count,
+							     .compare = own.compare,
+							     .device = own.device,
+							     .applied = own.applied,
+							     .backend = own.backend,
+							     .threads = own.threads,
+							     .progress = kw_show_case },
+			       &r, err);
 	if (status != KW_OK)
 		return status;
 	status = print(cmd, &own, &r, err);

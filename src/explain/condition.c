@@ -7,8 +7,31 @@
 
 enum { MAX_DEPTH = 64, MAX_ARGS = 8, MAX_NAME = 64 };
 enum op {
-	NUMBER, METRIC, BEFORE, CAPTURE, NOT, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL,
-	EQUAL, DIFFERENT, AND, OR, HAS, FIRST, MIN, MAX, ABS, FLOOR, CEIL
+	NUMBER,
+	METRIC,
+	BEFORE,
+	CAPTURE,
+	NOT,
+	NEGATE,
+	ADD,
+	SUBTRACT,
+	MULTIPLY,
+	DIVIDE,
+	LESS,
+	LESS_EQUAL,
+	GREATER,
+	GREATER_EQUAL,
+	EQUAL,
+	DIFFERENT,
+	AND,
+	OR,
+	HAS,
+	FIRST,
+	MIN,
+	MAX,
+	ABS,
+	FLOOR,
+	CEIL
 };
 struct kw_condition {
 	enum op op;
@@ -29,7 +52,8 @@ struct parser {
 static struct kw_condition *fail(struct parser *r, const char *what)
 {
 	if (!r->failed)
-		kw_fail(r->err, KW_ERR_INPUT, r->where, "%s at '%.40s' in \"%.200s\"", what, *r->p ? r->p : "the end", r->text);
+		kw_fail(r->err, KW_ERR_INPUT, r->where, "%s at '%.40s' in \"%.200s\"", what, *r->p ? r->p : "the end",
+			r->text);
 	r->failed = true;
 	return NULL;
 }
@@ -106,8 +130,10 @@ static struct kw_condition *name_or_call(struct parser *r)
 		const char *name;
 		enum op op;
 		size_t least, most;
-	} functions[] = { { "has", HAS, 1, 1 }, { "first", FIRST, 1, MAX_ARGS }, { "min", MIN, 1, MAX_ARGS },
-			  { "max", MAX, 1, MAX_ARGS }, { "abs", ABS, 1, 1 }, { "floor", FLOOR, 1, 1 }, { "ceil", CEIL, 1, 1 } };
+	} functions[] = { { "has", HAS, 1, 1 },	       { "first", FIRST, 1, MAX_ARGS },
+			  { "min", MIN, 1, MAX_ARGS }, { "max", MAX, 1, MAX_ARGS },
+			  { "abs", ABS, 1, 1 },	       { "floor", FLOOR, 1, 1 },
+			  { "ceil", CEIL, 1, 1 } };
 	const char *start = r->p;
 	char name[MAX_NAME];
 	struct kw_condition *n;

@@ -5,8 +5,8 @@
  *     v = kw_condition_eval(c, &facts);         // 1, 0, or NaN: not known
  *
  * A value that is missing is NaN, and what follows from it is not known: a comparison with it is NaN; `a && b` is false
- * when one side is, else not known when one side is not; likewise ||. So a rule fires only on what is there. `!a` is "not known to be a": an exception that nobody
- * measured does not hold a rule back. has(x) is 1
+ * when one side is, else not known when one side is not; likewise ||. So a rule fires only on what is there. `!a` is "not
+ * known to be a": an exception that nobody measured does not hold a rule back. has(x) is 1
  * or 0; first(a, b) the first that is there; min and max take those that are there; also abs, floor, ceil.
  * before.NAME is the value of the export that is compared with. Parsed once into the arena, then immutable; any thread. */
 #ifndef KW_EXPLAIN_CONDITION_H

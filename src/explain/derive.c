@@ -142,36 +142,42 @@ static void counters(struct kw_launch *k)
 	if (v[KW_M_DURATION_NS] > 0)
 		set(k, KW_M_CPUS_USED, v[KW_M_TASK_CLOCK] / v[KW_M_DURATION_NS]);
 	if (v[KW_M_PEAK_RATE] > 0 && v[KW_M_DURATION_NS] > 0 && !kw_launch_has(k, KW_M_SMS) && !(v[KW_M_GPU] > 0))
-		set(k, KW_M_MEMORY_CEILING_PCT, 100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
+		set(k, KW_M_MEMORY_CEILING_PCT,
+		    100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
 }
 
 /* Values of one launch that cannot be true together are named; each is still used for what it says alone. */
 static void contradictions(struct kw_launch *k)
 {
-	static const int shares[] = { KW_M_DRAM_PCT, KW_M_L2_PCT, KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT, KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT,
-				      KW_M_L1_HIT_PCT, KW_M_L2_HIT_PCT };
+	static const int shares[] = { KW_M_DRAM_PCT,	  KW_M_L2_PCT,	     KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT,
+				      KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT, KW_M_L1_HIT_PCT,  KW_M_L2_HIT_PCT };
 	const double *v = k->value;
 	double slots = v[KW_M_SMS] * v[KW_M_BLOCKS_PER_SM], waves = v[KW_M_GRID] / slots;
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 		if (v[shares[i]] > 105 || v[shares[i]] < 0)
-			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be", kw_metric_name(shares[i]), v[shares[i]]);
+			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be",
+					 kw_metric_name(shares[i]), v[shares[i]]);
 	if (v[KW_M_ACHIEVED_PCT] > v[KW_M_OCCUPANCY_PCT] + 3)
-		kw_launches_note(k->owner, k->line, "achieved occupancy (%.4g%%) is over the theoretical one (%.4g%%)", v[KW_M_ACHIEVED_PCT],
-				 v[KW_M_OCCUPANCY_PCT]);
+		kw_launches_note(k->owner, k->line, "achieved occupancy (%.4g%%) is over the theoretical one (%.4g%%)",
+				 v[KW_M_ACHIEVED_PCT], v[KW_M_OCCUPANCY_PCT]);
 	if (v[KW_M_DRAM_PCT] > v[KW_M_MEMORY_PCT] + 3 || v[KW_M_L2_PCT] > v[KW_M_MEMORY_PCT] + 3)
-		kw_launches_note(k->owner, k->line, "memory throughput (%.4g%%) is under that of one of its units", v[KW_M_MEMORY_PCT]);
+		kw_launches_note(k->owner, k->line, "memory throughput (%.4g%%) is under that of one of its units",
+				 v[KW_M_MEMORY_PCT]);
 	if (slots > 0 && fabs(v[KW_M_WAVES] - waves) > 0.02 + 0.05 * waves)
-		kw_launches_note(k->owner, k->line, "%.4g waves were reported, but %.6g blocks over %.6g slots are %.4g", v[KW_M_WAVES],
+		kw_launches_note(k->owner, k->line,
+				 "%.4g waves were reported, but %.6g blocks over %.6g slots are %.4g", v[KW_M_WAVES],
 				 v[KW_M_GRID], slots, waves);
-	if (v[KW_M_GRID] * v[KW_M_BLOCK] > 0 && fabs(v[KW_M_THREADS] - v[KW_M_GRID] * v[KW_M_BLOCK]) > 0.01 * v[KW_M_THREADS])
-		kw_launches_note(k->owner, k->line, "%.9g threads were reported, but %.9g blocks of %.6g are %.9g", v[KW_M_THREADS],
-				 v[KW_M_GRID], v[KW_M_BLOCK], v[KW_M_GRID] * v[KW_M_BLOCK]);
+	if (v[KW_M_GRID] * v[KW_M_BLOCK] > 0 &&
+	    fabs(v[KW_M_THREADS] - v[KW_M_GRID] * v[KW_M_BLOCK]) > 0.01 * v[KW_M_THREADS])
+		kw_launches_note(k->owner, k->line, "%.9g threads were reported, but %.9g blocks of %.6g are %.9g",
+				 v[KW_M_THREADS], v[KW_M_GRID], v[KW_M_BLOCK], v[KW_M_GRID] * v[KW_M_BLOCK]);
 }
 
 void kw_explain_derive(struct kw_launch *k)
 {
-	static const int pipes[] = { KW_M_FP64_PCT, KW_M_FMA_PCT, KW_M_ALU_PCT, KW_M_XU_PCT, KW_M_LSU_PCT, KW_M_TENSOR_PCT };
+	static const int pipes[] = { KW_M_FP64_PCT, KW_M_FMA_PCT, KW_M_ALU_PCT,
+				     KW_M_XU_PCT,   KW_M_LSU_PCT, KW_M_TENSOR_PCT };
 	double busy[6], memory[3];
 
 	grid(k);

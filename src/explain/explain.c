@@ -19,7 +19,8 @@ static void roof(const struct kw_launch *k, struct kw_explained *e)
 {
 	const double *v = k->value;
 	double share = isnan(v[KW_M_SM_ACTIVE_SHARE]) ? 1 : v[KW_M_SM_ACTIVE_SHARE] / 100;
-	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share, other = v[KW_M_MEMORY_PCT];
+	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share,
+	       other = v[KW_M_MEMORY_PCT];
 	double dram = larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
 
 	if (isnan(v[KW_M_SM_ACTIVE_SHARE]) && l1 > other)
@@ -66,14 +67,16 @@ static const struct kw_rule_record *record_of(const struct kw_rule_set *set, con
 	return NULL;
 }
 
-static void drop(struct kw_explained *e, const struct kw_rule *r, struct kw_arena *a, const char *fmt, double x, const char *word)
+static void drop(struct kw_explained *e, const struct kw_rule *r, struct kw_arena *a, const char *fmt, double x,
+		 const char *word)
 {
 	if (e->dropped_count == KW_MAX_FINDINGS)
 		return;
 	e->dropped[e->dropped_count] = (struct kw_dropped){ r, kw_arena_printf(a, "%s", "") };
 	if (word[0])
-		e->dropped[e->dropped_count].why = x >= 0 ? kw_arena_printf(a, "%s is busy for %.0f%% of the time anyway", word, 100 * x)
-							    : kw_arena_printf(a, "%s: %s", fmt, word);
+		e->dropped[e->dropped_count].why =
+			x >= 0 ? kw_arena_printf(a, "%s is busy for %.0f%% of the time anyway", word, 100 * x)
+			       : kw_arena_printf(a, "%s: %s", fmt, word);
 	else
 		e->dropped[e->dropped_count].why = fmt;
 	e->dropped_count++;
@@ -135,8 +138,8 @@ static const char *places(const struct kw_rule *r, const struct kw_launch *k, st
 }
 
 /* False: out of memory. */
-static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const struct kw_facts *f, const struct kw_launch *k,
-		struct kw_arena *a, struct kw_explained *e)
+static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const struct kw_facts *f,
+		const struct kw_launch *k, struct kw_arena *a, struct kw_explained *e)
 {
 	const struct kw_rule_record *record = record_of(set, r->name);
 	struct kw_explained_finding *out = &e->findings[e->count];
@@ -151,7 +154,8 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 	if (!isnan(gain) && !r->final) {
 		gain = fmin(fmax(gain, 0), 1 - least);
 		if (100 * gain < LEAST_GAIN_PCT) {
-			drop(e, r, a, "under 2% of the time could come back", least > 0.5 ? least : -1, least > 0.5 ? limit : "");
+			drop(e, r, a, "under 2% of the time could come back", least > 0.5 ? least : -1,
+			     least > 0.5 ? limit : "");
 			return true;
 		}
 	}
@@ -228,9 +232,11 @@ static void keep_to_the_roof(struct kw_explained *e, struct kw_arena *a)
 	for (size_t i = e->count; final && i-- > 0;) {
 		const struct kw_explained_finding *f = &e->findings[i];
 
-		if (f->rule->final || f->rule->about == KW_ABOUT_COMPARE || (!isnan(f->gain) && f->gain >= 1.05 - e->roof_pct / 100))
+		if (f->rule->final || f->rule->about == KW_ABOUT_COMPARE ||
+		    (!isnan(f->gain) && f->gain >= 1.05 - e->roof_pct / 100))
 			continue;
-		drop(e, f->rule, a, "the kernel is at its roof", -1, "this would take nothing from the unit that is full");
+		drop(e, f->rule, a, "the kernel is at its roof", -1,
+		     "this would take nothing from the unit that is full");
 		remove_finding(e, i);
 	}
 }
@@ -260,17 +266,20 @@ static const char *without_findings(const struct kw_explained *e, const struct k
 
 	for (int m = 0; m < KW_M_COUNT; m++)
 		known += kw_launch_has(k, m);
-	if (isnan(e->roof_pct) && isnan(k->value[KW_M_DURATION_NS]) && (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) ||
-	    kw_launch_has(k, KW_M_STACK)))
+	if (isnan(e->roof_pct) && isnan(k->value[KW_M_DURATION_NS]) &&
+	    (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) || kw_launch_has(k, KW_M_STACK)))
 		return "no rule finds a fault in the code; what limits it takes a profile";
 	if (isnan(e->roof_pct))
 		return known ? "what was measured says nothing about a limit: no unit's share of its peak is among it"
 			     : "nothing was measured";
 	if (isnan(e->unit[3].pct))
-		return kw_arena_printf(a, "the busiest unit that was measured, %s, is used for %.1f%% of the time and is not the limit; "
-				       "compute was not measured", e->roof_name, e->roof_pct);
-	return kw_arena_printf(a, "no rule finds a fault; the busiest unit, %s, is used for %.1f%% of the time", e->roof_name,
-			       e->roof_pct);
+		return kw_arena_printf(
+			a,
+			"the busiest unit that was measured, %s, is used for %.1f%% of the time and is not the limit; "
+			"compute was not measured",
+			e->roof_name, e->roof_pct);
+	return kw_arena_printf(a, "no rule finds a fault; the busiest unit, %s, is used for %.1f%% of the time",
+			       e->roof_name, e->roof_pct);
 }
 
 static bool conclude(struct kw_explained *e, const struct kw_facts *f, const struct kw_launch *k, struct kw_arena *a)

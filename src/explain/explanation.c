@@ -10,10 +10,12 @@ enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4 };
 
 /* ---- messages ---- */
 
-static bool keep(struct kw_explained_input *in, const struct kw_explained_finding *f, int line, const char *text, struct kw_arena *a)
+static bool keep(struct kw_explained_input *in, const struct kw_explained_finding *f, int line, const char *text,
+		 struct kw_arena *a)
 {
 	for (size_t i = 0; i < in->message_count; i++)
-		if (in->messages[i].finding.rule == f->rule && strcmp(in->messages[i].finding.evidence, f->evidence) == 0) {
+		if (in->messages[i].finding.rule == f->rule &&
+		    strcmp(in->messages[i].finding.evidence, f->evidence) == 0) {
 			in->messages[i].count++;
 			return true;
 		}
@@ -34,8 +36,10 @@ static void readable(struct kw_str s, char line[MAX_LINE])
 		char name[256], plain[128];
 		size_t k = 0;
 
-		if (s.len - i > 3 && memcmp(s.ptr + i, "_Z", 2) == 0 && (i == 0 || !isalnum((unsigned char)s.ptr[i - 1]))) {
-			while (i + k < s.len && k < sizeof(name) - 1 && (isalnum((unsigned char)s.ptr[i + k]) || s.ptr[i + k] == '_')) {
+		if (s.len - i > 3 && memcmp(s.ptr + i, "_Z", 2) == 0 &&
+		    (i == 0 || !isalnum((unsigned char)s.ptr[i - 1]))) {
+			while (i + k < s.len && k < sizeof(name) - 1 &&
+			       (isalnum((unsigned char)s.ptr[i + k]) || s.ptr[i + k] == '_')) {
 				name[k] = s.ptr[i + k];
 				k++;
 			}
@@ -123,7 +127,8 @@ static bool sort(struct kw_explained_input *in, struct kw_arena *a)
 }
 
 /* The same kernel of the other input: by its name up to its parameters, the n-th of that name; or the only one. */
-static const struct kw_launch *partner(const struct kw_explained_input *in, size_t i, const struct kw_explained_input *before)
+static const struct kw_launch *partner(const struct kw_explained_input *in, size_t i,
+				       const struct kw_explained_input *before)
 {
 	const char *name = in->launches.list[i]->kernel;
 	size_t n = strcspn(name, "(<"), nth = 0;
@@ -166,8 +171,8 @@ static void conclude(struct kw_explained_input *in)
 	}
 }
 
-bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in, const struct kw_explained_input *before,
-		      struct kw_arena *a)
+bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in,
+		      const struct kw_explained_input *before, struct kw_arena *a)
 {
 	size_t n = in->launches.count;
 
@@ -178,7 +183,8 @@ bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *
 		const struct kw_launch *other = before ? partner(in, i, before) : NULL;
 
 		if (before && !other)
-			kw_launches_note(&in->launches, in->launches.list[i]->line, "no launch of '%.80s' in the first input to compare with",
+			kw_launches_note(&in->launches, in->launches.list[i]->line,
+					 "no launch of '%.80s' in the first input to compare with",
 					 in->launches.list[i]->kernel);
 		if (!kw_explain_launch(set, in->launches.list[i], other, a, &in->explained[i]))
 			return false;
@@ -207,7 +213,8 @@ static bool same(const struct kw_launch *p, const struct kw_launch *q)
 	       memcmp(p->block, q->block, sizeof(p->block)) == 0;
 }
 
-bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_explained_group **out, size_t *count)
+bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_explained_group **out,
+		       size_t *count)
 {
 	size_t n = 0;
 

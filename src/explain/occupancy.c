@@ -52,7 +52,8 @@ const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a)
 {
 	const double *v = k->value;
 	double threads = isnan(v[KW_M_BLOCK]) ? v[KW_M_BOUND_THREADS] : v[KW_M_BLOCK], registers = v[KW_M_REGISTERS];
-	double smem = (isnan(v[KW_M_STATIC_SMEM]) ? 0 : v[KW_M_STATIC_SMEM]) + (isnan(v[KW_M_DYNAMIC_SMEM]) ? 0 : v[KW_M_DYNAMIC_SMEM]);
+	double smem = (isnan(v[KW_M_STATIC_SMEM]) ? 0 : v[KW_M_STATIC_SMEM]) +
+		      (isnan(v[KW_M_DYNAMIC_SMEM]) ? 0 : v[KW_M_DYNAMIC_SMEM]);
 	struct room r = room_of(k);
 	int warps, by_registers, by_smem, by_threads, blocks;
 	const char *limit;
@@ -87,12 +88,13 @@ const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a)
 		blocks = by_registers;
 		limit = "registers";
 	}
-	kw_buf_printf(&b, "; with %.0f threads a block %d fit an SM (%.0f%% of its warps), limited by %s", threads, blocks,
-		      100.0 * blocks * warps * WARP / r.threads_sm, limit);
+	kw_buf_printf(&b, "; with %.0f threads a block %d fit an SM (%.0f%% of its warps), limited by %s", threads,
+		      blocks, 100.0 * blocks * warps * WARP / r.threads_sm, limit);
 	if (blocks == by_registers && blocks > 0 && blocks < by_threads)
 		kw_buf_printf(&b, "; %d need at most %d registers", blocks + 1, registers_for(blocks + 1, warps));
 	if (blocks == by_smem && blocks > 0 && blocks < by_threads)
-		kw_buf_printf(&b, "; %d need at most %.0f bytes of shared memory", blocks + 1, floor(r.smem_sm / (blocks + 1)) - r.reserved);
+		kw_buf_printf(&b, "; %d need at most %.0f bytes of shared memory", blocks + 1,
+			      floor(r.smem_sm / (blocks + 1)) - r.reserved);
 	if (blocks > 0 && registers < registers_for(blocks, warps))
 		kw_buf_printf(&b, "; up to %d registers cost no block", registers_for(blocks, warps));
 	if (blocks > 1 && registers < 255)

@@ -19,10 +19,10 @@ const char *kw_about_name(enum kw_about a)
 	return about_names[a];
 }
 
-static const char *const keys[] = {
-	"title", "about", "when", "message", "captures", "verdict", "evidence", "directive", "change", "moves", "gain",
-	"sure", "relieves", "check", "wrong_when", "source", "hides", "choice", "final", "class", "example", "quiet", NULL
-};
+static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
+				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
+				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
+				    "final",	"class",     "example",	   "quiet",   NULL };
 
 /* ---- reading ---- */
 
@@ -39,7 +39,8 @@ static enum kw_status condition(const struct kw_yaml *map, const char *key, bool
 	return kw_condition_parse(text, &r->captures, a, out, kw_yaml_where(at, where, sizeof(where)), err);
 }
 
-static enum kw_status texts(const struct kw_yaml *map, const char *key, const char **out, size_t *count, struct kw_error *err)
+static enum kw_status texts(const struct kw_yaml *map, const char *key, const char **out, size_t *count,
+			    struct kw_error *err)
 {
 	const struct kw_yaml *list = kw_yaml_find(map, key);
 
@@ -69,7 +70,8 @@ static enum kw_status relieves(const struct kw_yaml *map, struct kw_rule *r, str
 		while (k < 4 && strcmp(names[k], list[i]) != 0)
 			k++;
 		if (k == 4)
-			return kw_yaml_fail(kw_yaml_find(map, "relieves"), err, "'%.40s' is no unit: dram, l2, l1, sm", list[i]);
+			return kw_yaml_fail(kw_yaml_find(map, "relieves"), err, "'%.40s' is no unit: dram, l2, l1, sm",
+					    list[i]);
 		r->relieves |= 1u << k;
 	}
 	return s;
@@ -158,7 +160,8 @@ static enum kw_status words(const struct kw_yaml *map, struct kw_rule *r, struct
 }
 
 /* Every {…} of a sentence must be an expression, so that a slip is found when the rule is loaded. */
-static enum kw_status check_sentence(const struct kw_rule *r, const char *sentence, struct kw_arena *a, struct kw_error *err)
+static enum kw_status check_sentence(const struct kw_rule *r, const char *sentence, struct kw_arena *a,
+				     struct kw_error *err)
 {
 	for (const char *p = sentence ? strchr(sentence, '{') : NULL; p; p = strchr(p + 1, '{')) {
 		const char *end = strchr(p, '}'), *colon;
@@ -254,7 +257,8 @@ static enum kw_status check_names(const struct kw_rule *rules, size_t n, struct 
 				return kw_fail(err, KW_ERR_INPUT, rules[i].file, "it hides '%.60s', which is no rule",
 					       rules[i].hides[k]);
 		if (rules[i].choice && !kw_rule_find(rules, n, rules[i].choice))
-			return kw_fail(err, KW_ERR_INPUT, rules[i].file, "its choice '%.60s' is no rule", rules[i].choice);
+			return kw_fail(err, KW_ERR_INPUT, rules[i].file, "its choice '%.60s' is no rule",
+				       rules[i].choice);
 	}
 	return KW_OK;
 }

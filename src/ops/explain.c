@@ -22,7 +22,8 @@ static enum kw_status open_input(const char *path, int *fd, struct kw_error *err
 {
 	if (strcmp(path, "-") == 0) {
 		*fd = dup(0);
-		return *fd >= 0 ? KW_OK : kw_fail(err, KW_ERR_IO, "-", "cannot read standard input: %s", strerror(errno));
+		return *fd >= 0 ? KW_OK
+				: kw_fail(err, KW_ERR_IO, "-", "cannot read standard input: %s", strerror(errno));
 	}
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (*fd >= 0)
@@ -33,7 +34,8 @@ static enum kw_status open_input(const char *path, int *fd, struct kw_error *err
 }
 
 /* Up to max bytes more. *ended: nothing is left. */
-static enum kw_status read_more(int fd, const char *path, struct kw_buf *out, size_t max, bool *ended, struct kw_error *err)
+static enum kw_status read_more(int fd, const char *path, struct kw_buf *out, size_t max, bool *ended,
+				struct kw_error *err)
 {
 	char chunk[CHUNK_BYTES / 4];
 	size_t got = 0;
@@ -102,13 +104,18 @@ static enum kw_status import_report(const char *path, struct kw_buf *out, struct
 
 	if (!kw_proc_which("ncu", program, sizeof(program)))
 		return kw_fail(err, KW_ERR_ENV, path,
-			       "this is a report file and ncu is not on PATH to read it; where it is: ncu --import %s --csv --page "
-			       "raw > export.csv, then kwright explain export.csv", kw_path_base(path));
+			       "this is a report file and ncu is not on PATH to read it; where it is: ncu --import %s "
+			       "--csv --page "
+			       "raw > export.csv, then kwright explain export.csv",
+			       kw_path_base(path));
 	s = kw_proc_run(argv, &o, &r, err);
 	if (s != KW_OK)
 		return s;
 	if (r.exit_code != 0)
-		s = kw_fail(err, KW_ERR_INPUT, path, "ncu cannot read this report: %.200s", r.err.len ? r.err.ptr : r.out.len ? r.out.ptr : "");
+		s = kw_fail(err, KW_ERR_INPUT, path, "ncu cannot read this report: %.200s",
+			    r.err.len	? r.err.ptr
+			    : r.out.len ? r.out.ptr
+					: "");
 	else
 		kw_buf_add(out, r.out.ptr, r.out.len);
 	kw_proc_result_release(&r);
@@ -123,15 +130,20 @@ static enum kw_status refuse(const char *path, enum kw_input_kind kind, struct k
 	case KW_INPUT_EMPTY:
 		return kw_fail(err, KW_ERR_INPUT, path, "the file is empty");
 	case KW_INPUT_BINARY:
-		return kw_fail(err, KW_ERR_INPUT, path, "this is a binary file that is neither a CUDA object nor a report of Nsight Compute");
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is a binary file that is neither a CUDA object nor a report of Nsight Compute");
 	case KW_INPUT_TASK:
-		return kw_fail(err, KW_ERR_USAGE, path, "this is a task; give its candidate too: kwright explain TASK FILE");
+		return kw_fail(err, KW_ERR_USAGE, path,
+			       "this is a task; give its candidate too: kwright explain TASK FILE");
 	case KW_INPUT_NVPROF:
 	case KW_INPUT_ROCPROF:
 	case KW_INPUT_GPROF:
 	case KW_INPUT_TRACE:
-		return kw_fail(err, KW_ERR_INPUT, path, "this is %s, which is not read; give an export of Nsight Compute (ncu --csv), perf stat, "
-			       "source or an object", kw_input_name(kind));
+		return kw_fail(
+			err, KW_ERR_INPUT, path,
+			"this is %s, which is not read; give an export of Nsight Compute (ncu --csv), perf stat, "
+			"source or an object",
+			kw_input_name(kind));
 	default:
 		return kw_fail(err, KW_ERR_INPUT, path, "this is no export, log, object or source that is known here");
 	}
@@ -180,8 +192,8 @@ static void fill_sheet(struct kw_explained_input *in, const struct kw_hardware *
 	}
 }
 
-static enum kw_status read_whole(const char *path, struct kw_explained_input *in, struct kw_buf *b, const struct kw_rule_set *set,
-				 struct kw_arena *a, struct kw_error *err)
+static enum kw_status read_whole(const char *path, struct kw_explained_input *in, struct kw_buf *b,
+				 const struct kw_rule_set *set, struct kw_arena *a, struct kw_error *err)
 {
 	if (!kw_input_read(in->kind, b->ptr, b->len, &in->launches))
 		return refuse(path, in->kind, err);

@@ -37,7 +37,8 @@ static int64_t opcode(const json_t *kernel, const char *name)
 
 static void put_counts(struct kw_launch *k, const json_t *kernel)
 {
-	const json_t *loads = json_object_get(kernel, "global_loads"), *stores = json_object_get(kernel, "global_stores");
+	const json_t *loads = json_object_get(kernel, "global_loads"),
+		     *stores = json_object_get(kernel, "global_stores");
 
 	kw_launch_set(k, KW_M_CODE_INST, (double)kw_json_get_i64(kernel, "instructions", 0));
 	kw_launch_set(k, KW_M_CODE_FP64, (double)kw_json_get_i64(kernel, "fp64", 0));
@@ -47,10 +48,14 @@ static void put_counts(struct kw_launch *k, const json_t *kernel)
 	kw_launch_set(k, KW_M_CODE_ST, (double)opcode(kernel, "STG"));
 	kw_launch_set(k, KW_M_CODE_FMA, (double)opcode(kernel, "FFMA"));
 	kw_launch_set(k, KW_M_CODE_FADD_FMUL, (double)(opcode(kernel, "FADD") + opcode(kernel, "FMUL")));
-	kw_launch_set(k, KW_M_CODE_LD_WIDE, (double)(kw_json_get_i64(loads, "128", 0) + kw_json_get_i64(loads, "256", 0)));
-	kw_launch_set(k, KW_M_CODE_LD_NARROW, (double)(kw_json_get_i64(loads, "8", 0) + kw_json_get_i64(loads, "16", 0)));
-	kw_launch_set(k, KW_M_CODE_ST_WIDE, (double)(kw_json_get_i64(stores, "128", 0) + kw_json_get_i64(stores, "256", 0)));
-	kw_launch_set(k, KW_M_CODE_ASYNC, (double)(opcode(kernel, "LDGSTS") + opcode(kernel, "UTMALDG") + opcode(kernel, "UBLKCP")));
+	kw_launch_set(k, KW_M_CODE_LD_WIDE,
+		      (double)(kw_json_get_i64(loads, "128", 0) + kw_json_get_i64(loads, "256", 0)));
+	kw_launch_set(k, KW_M_CODE_LD_NARROW,
+		      (double)(kw_json_get_i64(loads, "8", 0) + kw_json_get_i64(loads, "16", 0)));
+	kw_launch_set(k, KW_M_CODE_ST_WIDE,
+		      (double)(kw_json_get_i64(stores, "128", 0) + kw_json_get_i64(stores, "256", 0)));
+	kw_launch_set(k, KW_M_CODE_ASYNC,
+		      (double)(opcode(kernel, "LDGSTS") + opcode(kernel, "UTMALDG") + opcode(kernel, "UBLKCP")));
 }
 
 void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches *l)
@@ -75,7 +80,8 @@ void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches 
 
 /* ---- CUDA ---- */
 
-static void merge(struct kw_launches *l, const void *cubin, size_t bytes, const struct kw_cuda_usage *usage, size_t usage_count)
+static void merge(struct kw_launches *l, const void *cubin, size_t bytes, const struct kw_cuda_usage *usage,
+		  size_t usage_count)
 {
 	struct kw_launches object;
 
@@ -109,7 +115,8 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 	struct kw_diagnostics d;
 	struct kw_error err;
 	char include[2][KW_CUDA_PATH + 4];
-	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-lineinfo", "--ptxas-options=-v" };
+	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-lineinfo",
+				    "--ptxas-options=-v" };
 	size_t n = 5, used;
 	char *device = kw_tokens_device_only(text, len, l->arena);
 
@@ -139,7 +146,8 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 	if (out.good)
 		merge(l, out.cubin, out.cubin_bytes, usage, used);
 	else
-		kw_launches_note(l, d.count ? d.list[0].line : 0, "facts are of the text alone: it does not compile by itself (%.200s)",
+		kw_launches_note(l, d.count ? d.list[0].line : 0,
+				 "facts are of the text alone: it does not compile by itself (%.200s)",
 				 d.count ? d.list[0].message : out.what);
 	kw_diagnostics_release(&d);
 	kw_cuda_output_release(&out);
@@ -172,8 +180,22 @@ static bool make_folder(char dir[PATH_MAX], const char *text, size_t len, struct
 static bool ask(const struct kw_toolchain *cc, const char *dir, struct kw_proc_result *r, struct kw_error *err)
 {
 	char tmp[PATH_MAX + 16];
-	const char *argv[] = { cc->path, "-std=gnu17", "-O3", "-march=native", "-ffp-contract=fast", "-fopenmp", "-I.", "-include", "kw.h",
-			       "-w", "-fopt-info-vec-optimized-missed", "-S", "-o", "candidate.s", "candidate.c", NULL };
+	const char *argv[] = { cc->path,
+			       "-std=gnu17",
+			       "-O3",
+			       "-march=native",
+			       "-ffp-contract=fast",
+			       "-fopenmp",
+			       "-I.",
+			       "-include",
+			       "kw.h",
+			       "-w",
+			       "-fopt-info-vec-optimized-missed",
+			       "-S",
+			       "-o",
+			       "candidate.s",
+			       "candidate.c",
+			       NULL };
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", tmp, NULL };
 	struct kw_proc_opts o = { .env = env, .cwd = dir, .timeout_ms = COMPILE_MS, .max_out_bytes = REPORT_BYTES };
 	struct kw_sandbox *box = NULL;

@@ -47,9 +47,13 @@ static enum kw_status falls_short(const struct kw_verdict *v, struct kw_op_expla
 		e = &in->explained[k++];
 		if (!best || !(best->times.median_ns < c->times.median_ns))
 			continue;
-		list[out->all.falls_short_count++] = (struct kw_falls_short){
-			kw_arena_strdup(&out->arena, c->label), kw_arena_strdup(&out->arena, best->name), c->times.median_ns,
-			best->times.median_ns, c->sol, e->count ? e->findings[0].directive : "" };
+		list[out->all.falls_short_count++] =
+			(struct kw_falls_short){ kw_arena_strdup(&out->arena, c->label),
+						 kw_arena_strdup(&out->arena, best->name),
+						 c->times.median_ns,
+						 best->times.median_ns,
+						 c->sol,
+						 e->count ? e->findings[0].directive : "" };
 	}
 	out->all.falls_short = list;
 	return KW_OK;
@@ -67,17 +71,26 @@ static void note_counters(struct kw_launches *l)
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(b.ptr, "\n"), b.ptr);
 	kw_buf_release(&b);
 	if (text[0] == '\0' || text[0] > '2' || text[1])
-		kw_launches_note(l, 0, "hardware counters are not granted here (perf_event_paranoid %s): times and facts of the source alone. "
-				 "Ask for kernel.perf_event_paranoid=1", text[0] ? text : "cannot be read");
+		kw_launches_note(l, 0,
+				 "hardware counters are not granted here (perf_event_paranoid %s): times and facts of "
+				 "the source alone. "
+				 "Ask for kernel.perf_event_paranoid=1",
+				 text[0] ? text : "cannot be read");
 	else
-		kw_launches_note(l, 0, "no hardware counters were read: give the output of perf stat as an input of its own");
+		kw_launches_note(l, 0,
+				 "no hardware counters were read: give the output of perf stat as an input of its own");
 }
 
-enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw_op_explain_opts *o, struct kw_op_explain *out,
-				    struct kw_error *err)
+enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw_op_explain_opts *o,
+				    struct kw_op_explain *out, struct kw_error *err)
 {
-	struct kw_op_eval_opts eo = { .task = o->inputs[0], .file = o->inputs[1], .backend = o->backend, .effort = KW_EFFORT_FULL,
-				      .threads = o->threads, .progress = o->progress, .progress_arg = o->progress_arg };
+	struct kw_op_eval_opts eo = { .task = o->inputs[0],
+				      .file = o->inputs[1],
+				      .backend = o->backend,
+				      .effort = KW_EFFORT_FULL,
+				      .threads = o->threads,
+				      .progress = o->progress,
+				      .progress_arg = o->progress_arg };
 	struct kw_explained_input *in = &out->all.inputs[0];
 	struct kw_launches facts;
 	struct kw_op_eval r;
@@ -93,7 +106,8 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 	if (s == KW_OK) {
 		ran = true;
 		gpu = strcmp(r.verdict.backend ? r.verdict.backend : "", "c") != 0;
-		out->all.verdict_class = r.verdict.cls == KW_V_OK ? "ok" : kw_arena_printf(&out->arena, "%s", r.verdict.summary);
+		out->all.verdict_class =
+			r.verdict.cls == KW_V_OK ? "ok" : kw_arena_printf(&out->arena, "%s", r.verdict.summary);
 		for (size_t i = 0; s == KW_OK && i < r.verdict.case_count; i++)
 			if (!kw_explain_add_case(&in->launches, &r.verdict.cases[i], gpu, &facts))
 				s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");

@@ -37,8 +37,8 @@ static void sum_up(const json_t *j, struct kw_rule_record *out)
 	out->kept = n % 2 ? kept[n / 2] : (kept[n / 2 - 1] + kept[n / 2]) / 2;
 }
 
-enum kw_status kw_op_rule_records(struct kw_store *memory, struct kw_arena *a, struct kw_rule_record **out, size_t *count,
-				  struct kw_error *err)
+enum kw_status kw_op_rule_records(struct kw_store *memory, struct kw_arena *a, struct kw_rule_record **out,
+				  size_t *count, struct kw_error *err)
 {
 	struct kw_rule *rules;
 	size_t n;
@@ -67,8 +67,8 @@ enum kw_status kw_op_rule_records(struct kw_store *memory, struct kw_arena *a, s
 	return s;
 }
 
-static enum kw_status add_try(struct kw_store *memory, const char *rule, double predicted, double measured, struct kw_arena *a,
-			      struct kw_error *err)
+static enum kw_status add_try(struct kw_store *memory, const char *rule, double predicted, double measured,
+			      struct kw_arena *a, struct kw_error *err)
 {
 	const char *text = NULL;
 	json_t *j = NULL, *one = json_object();
@@ -117,7 +117,8 @@ enum kw_status kw_op_rule_applied(struct kw_op_explain *r, const char *rule, str
 	before = r->all.inputs[0].total_ns;
 	after = r->all.inputs[1].total_ns;
 	if (!f)
-		return kw_fail(err, KW_ERR_INPUT, r->all.inputs[0].file, "no finding of the first input is '%.60s'", rule);
+		return kw_fail(err, KW_ERR_INPUT, r->all.inputs[0].file, "no finding of the first input is '%.60s'",
+			       rule);
 	if (isnan(before) || isnan(after))
 		return kw_fail(err, KW_ERR_INPUT, "", "both inputs must have times, to say what came of '%.60s'", rule);
 	measured = 1 - after / before;
@@ -126,10 +127,11 @@ enum kw_status kw_op_rule_applied(struct kw_op_explain *r, const char *rule, str
 		return s;
 	s = add_try(memory, f->rule->name, isnan(f->gain) ? 0 : f->gain, measured, &r->arena, err);
 	kw_store_close(memory);
-	r->recorded = kw_arena_printf(&r->arena, "kept: %s gave %.0f%% of the time back%s", f->rule->name, 100 * measured,
-				      isnan(f->gain) ? "; nothing was predicted" : "");
+	r->recorded = kw_arena_printf(&r->arena, "kept: %s gave %.0f%% of the time back%s", f->rule->name,
+				      100 * measured, isnan(f->gain) ? "; nothing was predicted" : "");
 	if (s == KW_OK && !isnan(f->gain))
-		r->recorded = kw_arena_printf(&r->arena, "kept: %s gave %.0f%% of the time back; at most %.0f%% was predicted",
+		r->recorded = kw_arena_printf(&r->arena,
+					      "kept: %s gave %.0f%% of the time back; at most %.0f%% was predicted",
 					      f->rule->name, 100 * measured, 100 * f->gain);
 	return s;
 }

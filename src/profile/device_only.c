@@ -23,7 +23,8 @@ static void blank(char *copy, const struct kw_tokens *t, size_t from, size_t to)
 /* Names that only the host has: the runtime's calls, streams, the standard library's containers. */
 static bool is_host(const struct kw_tokens *t, size_t from, size_t to)
 {
-	static const char *const words[] = { "<<<", "printf", "cout", "malloc", "vector", "chrono", "argc", "argv", "torch", "at", NULL };
+	static const char *const words[] = { "<<<",  "printf", "cout",	"malloc", "vector", "chrono",
+					     "argc", "argv",   "torch", "at",	  NULL };
 
 	if (kw_tokens_hold(t, from, to, words))
 		return true;

@@ -94,8 +94,8 @@ static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 {
 	bool cuda = holds(s, "__global__") || holds(s, "<<<") || holds(s, "cuda_runtime.h");
 	bool opencl = holds(s, "__kernel ") || holds(s, "get_global_id(") || holds(s, "\nkernel void");
-	bool python = holds(s, "import torch") || holds(s, "import triton") || holds(s, "\ndef ") || holds(s, "@triton") ||
-		      kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
+	bool python = holds(s, "import torch") || holds(s, "import triton") || holds(s, "\ndef ") ||
+		      holds(s, "@triton") || kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
 
 	if (ends(name, ".py") || (python && !cuda && !holds(s, "#include")))
 		return KW_INPUT_PYTHON;
@@ -152,8 +152,9 @@ static bool is_table(struct kw_str s)
 			b += row.ptr[i] == *c;
 			digits += isdigit((unsigned char)row.ptr[i]) != 0;
 		}
-		if (a >= 1 && a == b && digits > 0 && has_number(row, *c) && isalpha((unsigned char)head.ptr[*head.ptr == '"']) &&
-		    !holds(head, "{") && !holds(head, "(void") && !holds(head, ";\t"))
+		if (a >= 1 && a == b && digits > 0 && has_number(row, *c) &&
+		    isalpha((unsigned char)head.ptr[*head.ptr == '"']) && !holds(head, "{") && !holds(head, "(void") &&
+		    !holds(head, ";\t"))
 			return true;
 	}
 	return false;
@@ -162,10 +163,27 @@ static bool is_table(struct kw_str s)
 /* A message that some rule explains stands in the file: words of errors. */
 static bool is_log(struct kw_str s)
 {
-	static const char *const words[] = { "error:", "Error:", "error :", "ERROR", "RuntimeError", "warning:", "error 222",
-					     "error 701", "bytes spill", "registers", "too many resources", "arange",
-					     "not supported on .target", "unsupported toolchain", "optimized: loop",
-					     "missed: ", "SM90A", "No such file", "fatal error", "Error", "NV_IF_ELSE_TARGET" };
+	static const char *const words[] = { "error:",
+					     "Error:",
+					     "error :",
+					     "ERROR",
+					     "RuntimeError",
+					     "warning:",
+					     "error 222",
+					     "error 701",
+					     "bytes spill",
+					     "registers",
+					     "too many resources",
+					     "arange",
+					     "not supported on .target",
+					     "unsupported toolchain",
+					     "optimized: loop",
+					     "missed: ",
+					     "SM90A",
+					     "No such file",
+					     "fatal error",
+					     "Error",
+					     "NV_IF_ELSE_TARGET" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (holds(s, words[i]))

@@ -3,9 +3,9 @@
  *     enum kw_input_kind kind = kw_input_recognise("k.cu", text, len);
  *     kw_input_read(kind, text, len, &launches);
  *
- * A reader adds one launch a kernel (or one for the file) with what it found and the lines it found it on, and notes what it
- * could not read. Facts of source text are what the text says, not what a compiler makes of it. Text must be followed by a NUL that
- * len does not count. Any thread. */
+ * A reader adds one launch a kernel (or one for the file) with what it found and the lines it found it on, and notes
+ * what it could not read. Facts of source text are what the text says, not what a compiler makes of it. Text must be
+ * followed by a NUL that len does not count. Any thread. */
 #ifndef KW_PROFILE_INPUT_H
 #define KW_PROFILE_INPUT_H
 

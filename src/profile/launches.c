@@ -130,8 +130,8 @@ void kw_launch_set(struct kw_launch *k, int metric, double v)
 		*at = v;
 	else if (fabs(*at - v) > 0.02 * fmax(fabs(*at), fabs(v)) + 0.011)
 		kw_launches_note(k->owner, k->line,
-				 "two values of %s for one launch (%.6g and %.6g); the first is used", kw_metric_name(metric),
-				 *at, v);
+				 "two values of %s for one launch (%.6g and %.6g); the first is used",
+				 kw_metric_name(metric), *at, v);
 }
 
 void kw_launch_add_count(struct kw_launch *k, int metric, double v)
@@ -152,7 +152,8 @@ void kw_launch_place(struct kw_launch *k, int metric, int line, struct kw_str te
 		return;
 	text = kw_str_trim(text);
 	*p = (struct kw_place){ metric, line,
-				text.len ? kw_arena_strndup(k->owner->arena, text.ptr, text.len < 120 ? text.len : 120) : NULL,
+				text.len ? kw_arena_strndup(k->owner->arena, text.ptr, text.len < 120 ? text.len : 120)
+					 : NULL,
 				k->places };
 	k->places = p;
 }

@@ -72,10 +72,23 @@ static void end(struct machine *m)
 
 static void start(struct machine *m, struct kw_str name)
 {
-	static const int zero[] = { KW_M_CODE_INST, KW_M_CODE_FP64, KW_M_CODE_FP64_CONVERT, KW_M_CODE_BARRIER,
-				    KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_SHARED, KW_M_CODE_MATRIX, KW_M_CODE_FMA,
-				    KW_M_CODE_FADD_FMUL, KW_M_CODE_LOCAL, KW_M_CODE_LD, KW_M_CODE_LD_WIDE,
-				    KW_M_CODE_LD_NARROW, KW_M_CODE_ST, KW_M_CODE_ST_WIDE, KW_M_CODE_ASYNC, KW_M_CODE_SMEM,
+	static const int zero[] = { KW_M_CODE_INST,
+				    KW_M_CODE_FP64,
+				    KW_M_CODE_FP64_CONVERT,
+				    KW_M_CODE_BARRIER,
+				    KW_M_CODE_ATOMIC_GLOBAL,
+				    KW_M_CODE_ATOMIC_SHARED,
+				    KW_M_CODE_MATRIX,
+				    KW_M_CODE_FMA,
+				    KW_M_CODE_FADD_FMUL,
+				    KW_M_CODE_LOCAL,
+				    KW_M_CODE_LD,
+				    KW_M_CODE_LD_WIDE,
+				    KW_M_CODE_LD_NARROW,
+				    KW_M_CODE_ST,
+				    KW_M_CODE_ST_WIDE,
+				    KW_M_CODE_ASYNC,
+				    KW_M_CODE_SMEM,
 				    KW_M_CODE_MUFU_RCP };
 	char plain[128], full[256];
 
@@ -116,8 +129,8 @@ static void count(struct machine *m, int metric, struct kw_str text)
 			m->loopable = more;
 			m->loopable_cap = cap;
 		}
-		m->loopable[m->loopable_count++] = (struct place){ loops[i].in_loop, m->source_line ? m->source_line : m->line,
-								   m->instructions };
+		m->loopable[m->loopable_count++] =
+			(struct place){ loops[i].in_loop, m->source_line ? m->source_line : m->line, m->instructions };
 	}
 }
 
@@ -213,8 +226,8 @@ static size_t word_length(struct kw_str s)
 {
 	size_t n = 0;
 
-	while (n < s.len && (isalnum((unsigned char)s.ptr[n]) || s.ptr[n] == '.' || s.ptr[n] == '_' || s.ptr[n] == ':' ||
-			     s.ptr[n] == '$'))
+	while (n < s.len && (isalnum((unsigned char)s.ptr[n]) || s.ptr[n] == '.' || s.ptr[n] == '_' ||
+			     s.ptr[n] == ':' || s.ptr[n] == '$'))
 		n++;
 	return n;
 }
@@ -325,8 +338,8 @@ static void sass_memory(struct machine *m, const char *op, struct kw_str text)
 
 static bool is_matrix(const char *op)
 {
-	static const char *const words[] = { "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA",
-					     "UTCQMMA", "UTCIMMA", "UTCOMMA" };
+	static const char *const words[] = { "HMMA",  "IMMA",  "DMMA",	  "BMMA",    "QMMA",	"OMMA",	  "HGMMA",
+					     "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (begins(op, words[i]))
@@ -363,8 +376,8 @@ static void sass_opcode(struct machine *m, const char *op, struct kw_str text)
 		kw_launch_add_count(m->now, KW_M_CODE_FADD_FMUL, 1);
 	if (strstr(op, "F64") && strchr(op, '.'))
 		count(m, KW_M_CODE_FP64_CONVERT, text);
-	if (begins(op, "DADD") || begins(op, "DMUL") || begins(op, "DFMA") || begins(op, "DSETP") || begins(op, "DMNMX") ||
-	    (strstr(op, "F64") && strchr(op, '.')))
+	if (begins(op, "DADD") || begins(op, "DMUL") || begins(op, "DFMA") || begins(op, "DSETP") ||
+	    begins(op, "DMNMX") || (strstr(op, "F64") && strchr(op, '.')))
 		count(m, KW_M_CODE_FP64, text);
 }
 

@@ -12,7 +12,15 @@
 
 #include "base/str.h"
 
-enum kw_quantity { KW_QUANTITY_PCT, KW_QUANTITY_TIME, KW_QUANTITY_BYTES, KW_QUANTITY_RATE, KW_QUANTITY_HZ, KW_QUANTITY_COUNT, KW_QUANTITY_UNKNOWN };
+enum kw_quantity {
+	KW_QUANTITY_PCT,
+	KW_QUANTITY_TIME,
+	KW_QUANTITY_BYTES,
+	KW_QUANTITY_RATE,
+	KW_QUANTITY_HZ,
+	KW_QUANTITY_COUNT,
+	KW_QUANTITY_UNKNOWN
+};
 enum kw_metric_id {
 #define METRIC(e, name, dim, aliases) KW_M_##e,
 #include "profile/metrics.def"

@@ -89,12 +89,19 @@ static int find_form(struct kw_str name, enum kw_quantity dim)
 	if (name.len >= sizeof(text) - 4)
 		return -1;
 	if (name.len > 6 && memcmp(name.ptr, "sm__", 4) == 0)
-		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "smsp__%.*s", (int)name.len - 4, name.ptr + 4) }, dim);
+		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "smsp__%.*s",
+									   (int)name.len - 4, name.ptr + 4) },
+				   dim);
 	else if (name.len > 6 && memcmp(name.ptr, "smsp__", 6) == 0)
-		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "sm__%.*s", (int)name.len - 6, name.ptr + 6) }, dim);
+		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "sm__%.*s",
+									   (int)name.len - 6, name.ptr + 6) },
+				   dim);
 	if (m < 0 && max)
-		m = kw_metric_find((struct kw_str){ text, (size_t)snprintf(text, sizeof(text), "%.*s.avg%.*s", (int)(max - name.ptr), name.ptr,
-									   (int)(name.ptr + name.len - max - 4), max + 4) }, dim);
+		m = kw_metric_find(
+			(struct kw_str){ text,
+					 (size_t)snprintf(text, sizeof(text), "%.*s.avg%.*s", (int)(max - name.ptr),
+							  name.ptr, (int)(name.ptr + name.len - max - 4), max + 4) },
+			dim);
 	return m;
 }
 
@@ -144,13 +151,15 @@ void kw_ncu_value(struct kw_ncu *r, struct kw_launch *k, struct kw_str name, str
 		if (kw_number_is_missing(value) && value.len)
 			kw_launch_unknown(k, name);
 		else if (find_metric(name, KW_QUANTITY_COUNT) >= 0 && value.len)
-			kw_launches_note(r->out, r->line, "'" KW_STR_FMT "' of " KW_STR_FMT " is no number; it is taken as missing",
+			kw_launches_note(r->out, r->line,
+					 "'" KW_STR_FMT "' of " KW_STR_FMT " is no number; it is taken as missing",
 					 (int)(value.len < 40 ? value.len : 40), value.ptr,
 					 (int)(name.len < 80 ? name.len : 80), name.ptr);
 		return;
 	}
 	if (!known) {
-		kw_launches_note(r->out, r->line, "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+		kw_launches_note(r->out, r->line,
+				 "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
 				 (int)(unit.len < 40 ? unit.len : 40), unit.ptr);
 		return;
 	}
@@ -166,7 +175,8 @@ static bool bracket_unit(struct kw_str *name, struct kw_str *unit)
 {
 	const char *open = name->len > 3 && name->ptr[name->len - 1] == ']' ? memrchr(name->ptr, '[', name->len) : NULL;
 
-	if (!open || open == name->ptr || same(*name, "Memory [%]") || same(*name, "Compute (SM) [%]") || same(*name, "SM [%]"))
+	if (!open || open == name->ptr || same(*name, "Memory [%]") || same(*name, "Compute (SM) [%]") ||
+	    same(*name, "SM [%]"))
 		return false;
 	*unit = (struct kw_str){ open + 1, (size_t)(name->ptr + name->len - open - 2) };
 	*name = kw_str_trim((struct kw_str){ name->ptr, (size_t)(open - name->ptr) });
@@ -190,7 +200,8 @@ static void wide_column(struct kw_ncu *r, size_t i, struct kw_str name)
 	with_unit = bracket_unit(&name, &unit);
 	w->name = kw_launches_intern(r->out, name);
 	if (with_unit && !kw_unit_find(unit, &dim, &w->scale))
-		kw_launches_note(r->out, r->line, "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+		kw_launches_note(r->out, r->line,
+				 "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
 				 KW_STR_ARG(unit));
 	w->metric = find_metric(name, dim);
 }
@@ -198,7 +209,8 @@ static void wide_column(struct kw_ncu *r, size_t i, struct kw_str name)
 static const char *mode_form(const struct kw_ncu *r)
 {
 	if (r->mode == KW_NCU_LONG)
-		return kw_arena_printf(r->out->arena, "Nsight Compute CSV, a row a metric, %zu columns", r->header_count);
+		return kw_arena_printf(r->out->arena, "Nsight Compute CSV, a row a metric, %zu columns",
+				       r->header_count);
 	return r->mode == KW_NCU_WIDE ? "Nsight Compute CSV, raw page: a row a launch" : "Nsight Compute CSV, summary";
 }
 
@@ -230,7 +242,8 @@ static bool knows_metric(const struct kw_ncu *r)
 		if (kw_number_read(r->csv.field[i], r->style, &v))
 			return false;
 	for (size_t i = 0; i < r->csv.count; i++)
-		if (memmem(r->csv.field[i].ptr, r->csv.field[i].len, "__", 2) && find_metric(kw_str_trim(r->csv.field[i]), KW_QUANTITY_COUNT) >= 0)
+		if (memmem(r->csv.field[i].ptr, r->csv.field[i].len, "__", 2) &&
+		    find_metric(kw_str_trim(r->csv.field[i]), KW_QUANTITY_COUNT) >= 0)
 			return true;
 	return false;
 }
@@ -238,8 +251,9 @@ static bool knows_metric(const struct kw_ncu *r)
 /* Takes a line as header when it is one. */
 static bool header(struct kw_ncu *r, struct kw_str line)
 {
-	static const char *const marks[] = { "Kernel Name", "Metric Name", "Function Name", "Demangled Name", "\"gpu__", "\"sm__", "\"dram__",
-					     "\"launch__", ",gpu__", ",sm__", ",dram__", ",launch__" };
+	static const char *const marks[] = { "Kernel Name", "Metric Name", "Function Name", "Demangled Name",
+					     "\"gpu__",	    "\"sm__",	   "\"dram__",	    "\"launch__",
+					     ",gpu__",	    ",sm__",	   ",dram__",	    ",launch__" };
 	static const char separators[] = { ',', ';', '\t' };
 	bool may = false;
 	char separator = r->csv.separator;
@@ -420,7 +434,8 @@ static void unit_row(struct kw_ncu *r)
 		if (!kw_unit_find(unit, &dim, &w->scale)) {
 			if (w->metric >= 0)
 				kw_launches_note(r->out, r->line,
-						 "unit '" KW_STR_FMT "' is not known; values in it are taken as missing",
+						 "unit '" KW_STR_FMT
+						 "' is not known; values in it are taken as missing",
 						 (int)(unit.len < 40 ? unit.len : 40), unit.ptr);
 			w->metric = -1;
 			continue;
@@ -434,7 +449,8 @@ static void wide_row(struct kw_ncu *r)
 {
 	struct kw_launch *k;
 
-	if (field(r, KW_NCU_ID).len == 0 && field(r, KW_NCU_KERNEL).len == 0 && (r->column[KW_NCU_ID] >= 0 || r->column[KW_NCU_KERNEL] >= 0)) {
+	if (field(r, KW_NCU_ID).len == 0 && field(r, KW_NCU_KERNEL).len == 0 &&
+	    (r->column[KW_NCU_ID] >= 0 || r->column[KW_NCU_KERNEL] >= 0)) {
 		unit_row(r);
 		return;
 	}
@@ -480,11 +496,13 @@ static void rejoin_name(struct kw_ncu *r)
 
 static void row(struct kw_ncu *r)
 {
-	size_t least = r->mode == KW_NCU_WIDE ? 2 : r->mode == KW_NCU_SUMMARY ? 4 : (size_t)r->column[KW_NCU_METRIC] + 1;
+	size_t least = r->mode == KW_NCU_WIDE	   ? 2
+		       : r->mode == KW_NCU_SUMMARY ? 4
+						   : (size_t)r->column[KW_NCU_METRIC] + 1;
 
 	if (r->csv.count < least) {
-		kw_launches_note(r->out, r->line, "the row has %zu fields and the header %zu; it was left out", r->csv.count,
-				 r->header_count);
+		kw_launches_note(r->out, r->line, "the row has %zu fields and the header %zu; it was left out",
+				 r->csv.count, r->header_count);
 		return;
 	}
 	if (r->csv.count > r->header_count && r->column[KW_NCU_KERNEL] >= 0 && r->csv.text.len == 0)
@@ -527,17 +545,19 @@ static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 		end_capture(r);
 	if (holds(line, "NVGPUCTRPERM") || (holds(line, "permission") && holds(line, "erformance")))
 		r->permission = true;
-	if (holds(line, "Failed to profile") || holds(line, "Failed to prepare kernel") || holds(line, "replay failed") ||
-	    holds(line, "Failed to save memory") || holds(line, "Failed to access"))
+	if (holds(line, "Failed to profile") || holds(line, "Failed to prepare kernel") ||
+	    holds(line, "replay failed") || holds(line, "Failed to save memory") || holds(line, "Failed to access"))
 		r->failed = true;
 	if (holds(line, "No kernels were profiled"))
 		r->no_kernels = true;
-	if (holds(line, "Unknown Error on device") || holds(line, "LaunchFailed") || holds(line, "Unknown error on device"))
+	if (holds(line, "Unknown Error on device") || holds(line, "LaunchFailed") ||
+	    holds(line, "Unknown error on device"))
 		r->device_error = true;
 	if (holds(line, "river resource was unavailable") || holds(line, "esource is unavailable") ||
 	    holds(line, "rofiling resource"))
 		r->busy = true;
-	if (holds(line, "No supported GPU") || holds(line, "not supported on this GPU") || holds(line, "Profiling is not supported"))
+	if (holds(line, "No supported GPU") || holds(line, "not supported on this GPU") ||
+	    holds(line, "Profiling is not supported"))
 		r->no_device = true;
 	return true;
 }

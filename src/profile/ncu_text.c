@@ -102,7 +102,8 @@ static size_t chunks_of(struct kw_str line, struct kw_str out[MAX_CHUNKS])
 	while (i < line.len && n < MAX_CHUNKS) {
 		size_t start = i;
 
-		while (i < line.len && line.ptr[i] != '\t' && !(line.ptr[i] == ' ' && i + 1 < line.len && line.ptr[i + 1] == ' '))
+		while (i < line.len && line.ptr[i] != '\t' &&
+		       !(line.ptr[i] == ' ' && i + 1 < line.len && line.ptr[i + 1] == ' '))
 			i++;
 		out[n++] = (struct kw_str){ line.ptr + start, i - start };
 		while (i < line.len && (line.ptr[i] == ' ' || line.ptr[i] == '\t'))

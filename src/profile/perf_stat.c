@@ -18,7 +18,8 @@ static int event_of(struct kw_str name)
 	return m >= 0 ? m : kw_metric_find(name, KW_QUANTITY_COUNT);
 }
 
-static void value(struct kw_launch *k, struct kw_str number, struct kw_str unit, struct kw_str event, enum kw_number_style style)
+static void value(struct kw_launch *k, struct kw_str number, struct kw_str unit, struct kw_str event,
+		  enum kw_number_style style)
 {
 	enum kw_quantity dim;
 	double scale, v;
@@ -47,9 +48,9 @@ static bool text_line(struct kw_launch *k, struct kw_str line, enum kw_number_st
 	while (i < bare.len && bare.ptr[i] != ' ')
 		i++;
 	/* "77 375 671": blanks between thousands. */
-	while (i + 4 <= bare.len && isdigit((unsigned char)*bare.ptr) && bare.ptr[i] == ' ' && isdigit((unsigned char)bare.ptr[i + 1]) &&
-	       isdigit((unsigned char)bare.ptr[i + 2]) && isdigit((unsigned char)bare.ptr[i + 3]) &&
-	       (i + 4 == bare.len || bare.ptr[i + 4] == ' '))
+	while (i + 4 <= bare.len && isdigit((unsigned char)*bare.ptr) && bare.ptr[i] == ' ' &&
+	       isdigit((unsigned char)bare.ptr[i + 1]) && isdigit((unsigned char)bare.ptr[i + 2]) &&
+	       isdigit((unsigned char)bare.ptr[i + 3]) && (i + 4 == bare.len || bare.ptr[i + 4] == ' '))
 		i += 4;
 	if (*bare.ptr == '<')
 		while (i < bare.len && bare.ptr[i - 1] != '>')
@@ -109,7 +110,9 @@ void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
 
 			if (name) {
 				s = (struct kw_str){ name + 11, (size_t)(line.ptr + line.len - name - 11) };
-				s.len = memchr(s.ptr, '\'', s.len) ? (size_t)((const char *)memchr(s.ptr, '\'', s.len) - s.ptr) : s.len;
+				s.len = memchr(s.ptr, '\'', s.len)
+						? (size_t)((const char *)memchr(s.ptr, '\'', s.len) - s.ptr)
+						: s.len;
 			}
 			if (!k || k->kernel[0]) {
 				k = kw_launches_add(out, s, n);

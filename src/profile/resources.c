@@ -36,7 +36,8 @@ void kw_read_cubin(const char *bytes, size_t len, struct kw_launches *out)
 		bool several;
 
 		name = kw_str_trim(name);
-		snprintf(text, sizeof(text), "%.*s", (int)(name.len < MAX_NAME - 1 ? name.len : MAX_NAME - 1), name.ptr);
+		snprintf(text, sizeof(text), "%.*s", (int)(name.len < MAX_NAME - 1 ? name.len : MAX_NAME - 1),
+			 name.ptr);
 		if (!kw_cubin_kernel(&c, text, &k, &several))
 			continue;
 		l = kw_launches_add(out, kw_str_from(kw_plain_name(text, plain, sizeof(plain))), 0);
@@ -89,7 +90,8 @@ static struct kw_launch *function(struct kw_launches *out, struct kw_str name, i
 	name = kw_str_trim(name);
 	if (name.len && *name.ptr == '\'')
 		name = (struct kw_str){ name.ptr + 1, name.len - 1 };
-	while (n < name.len && n < MAX_NAME - 1 && (isalnum((unsigned char)name.ptr[n]) || name.ptr[n] == '_' || name.ptr[n] == '$'))
+	while (n < name.len && n < MAX_NAME - 1 &&
+	       (isalnum((unsigned char)name.ptr[n]) || name.ptr[n] == '_' || name.ptr[n] == '$'))
 		n++;
 	snprintf(text, sizeof(text), "%.*s", (int)n, name.ptr);
 	kw_plain_name(text, plain, sizeof(plain));
@@ -119,7 +121,8 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 		double v;
 
 		n++;
-		if (find(line, "Compiling entry function ", &behind) || find(line, "Function properties for ", &behind)) {
+		if (find(line, "Compiling entry function ", &behind) ||
+		    find(line, "Function properties for ", &behind)) {
 			now = function(out, behind, n);
 			continue;
 		}
@@ -128,7 +131,8 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 			if (!now)
 				continue;
 		}
-		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) || (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
+		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) ||
+			     (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
 			now = function(out, KW_STR(""), n);
 		/* "162 registers/thread, 512 threads": somebody's report. */
 		if (!now && before(line, "registers") > 0 && before(line, "threads") > 0)

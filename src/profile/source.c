@@ -37,8 +37,8 @@ static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words
 	return kw_tokens_hold(t, i, i + 1, words);
 }
 
-static const char *const integers[] = { "int", "unsigned", "long", "short", "size_t", "uint", "ulong", "int32_t", "uint32_t",
-					"int64_t", "uint64_t", "ptrdiff_t", NULL };
+static const char *const integers[] = { "int",	   "unsigned", "long",	  "short",    "size_t",	   "uint", "ulong",
+					"int32_t", "uint32_t", "int64_t", "uint64_t", "ptrdiff_t", NULL };
 
 static const struct name *find_name(const struct scan *s, size_t i, enum name_kind kind)
 {
@@ -87,8 +87,8 @@ static long defined_as(const struct scan *s, size_t i)
 static long declared_as(const struct scan *s, size_t i)
 {
 	for (size_t d = 2; d + 2 < s->t->count; d++)
-		if (kw_token_same(s->t, d, i) && kw_token_is(s->t, d + 1, "=") && s->t->list[d + 2].kind == KW_TOKEN_NUMBER &&
-		    is_any(s->t, d - 1, integers) &&
+		if (kw_token_same(s->t, d, i) && kw_token_is(s->t, d + 1, "=") &&
+		    s->t->list[d + 2].kind == KW_TOKEN_NUMBER && is_any(s->t, d - 1, integers) &&
 		    (kw_token_is(s->t, d - 2, "const") || kw_token_is(s->t, d - 2, "constexpr") ||
 		     (d > 2 && (kw_token_is(s->t, d - 3, "const") || kw_token_is(s->t, d - 3, "constexpr")))))
 			return strtol(s->t->list[d + 2].ptr, NULL, 0);
@@ -172,7 +172,8 @@ static bool holds_lane(const struct scan *s, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		if (kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x"))
 			return true;
-		if ((kw_token_is(s->t, i, "get_global_id") || kw_token_is(s->t, i, "get_local_id")) && kw_token_is(s->t, i + 2, "0"))
+		if ((kw_token_is(s->t, i, "get_global_id") || kw_token_is(s->t, i, "get_local_id")) &&
+		    kw_token_is(s->t, i + 2, "0"))
 			return true;
 		if (s->t->list[i].kind == KW_TOKEN_WORD && find_name(s, i, LANE) && !kw_token_is(s->t, i - 1, "."))
 			return true;
@@ -218,7 +219,8 @@ static void declaration(struct scan *s, size_t i)
 		return;
 	if (s->t->list[i - 1].kind != KW_TOKEN_WORD)
 		return;
-	while (back > s->from && (s->t->list[back - 1].kind == KW_TOKEN_WORD || kw_token_is(s->t, back - 1, "*")) && i - back < 6) {
+	while (back > s->from && (s->t->list[back - 1].kind == KW_TOKEN_WORD || kw_token_is(s->t, back - 1, "*")) &&
+	       i - back < 6) {
 		back--;
 		shared = shared || kw_token_is(s->t, back, "__shared__") || kw_token_is(s->t, back, "__local") ||
 			 kw_token_is(s->t, back, "local");
@@ -242,7 +244,8 @@ static void declaration(struct scan *s, size_t i)
 
 static bool is_operator(const struct kw_tokens *t, size_t i)
 {
-	static const char *const list[] = { "+", "-", "*", "/", "?", ":", "<", ">", "<=", ">=", "==", "!=", "*=", "+=", "-=", "/=", NULL };
+	static const char *const list[] = { "+",  "-",	"*",  "/",  "?",  ":",	"<",  ">", "<=",
+					    ">=", "==", "!=", "*=", "+=", "-=", "/=", NULL };
 
 	return is_any(t, i, list);
 }
@@ -253,7 +256,8 @@ static void literal(struct scan *s, size_t i)
 
 	if (!kw_token_is_double(s->t, i))
 		return;
-	if (kw_token_is(s->t, before, "-") && !is_operator(s->t, before - 1) && s->t->list[before - 1].kind == KW_TOKEN_MARK)
+	if (kw_token_is(s->t, before, "-") && !is_operator(s->t, before - 1) &&
+	    s->t->list[before - 1].kind == KW_TOKEN_MARK)
 		before--;
 	/* `float x = 0.0;` and T(0.5) are converted when compiled; in an expression the double spreads. */
 	if (is_operator(s->t, before) || is_operator(s->t, i + 1))
@@ -271,11 +275,12 @@ static void division(struct scan *s, size_t i)
 		return;
 	if (kw_token_is(s->t, right, "(") && !remainder)
 		return;
-	if (!remainder && !find_name(s, right, INTEGER) && !kw_token_is(s->t, right, "blockDim") && !kw_token_is(s->t, right, "gridDim"))
+	if (!remainder && !find_name(s, right, INTEGER) && !kw_token_is(s->t, right, "blockDim") &&
+	    !kw_token_is(s->t, right, "gridDim"))
 		return;
 	/* A float over an int is a float. */
-	if (!remainder && s->t->list[i - 1].kind == KW_TOKEN_WORD && !find_name(s, i - 1, INTEGER) && !find_name(s, i - 1, LANE) &&
-	    !kw_token_is(s->t, i - 2, "."))
+	if (!remainder && s->t->list[i - 1].kind == KW_TOKEN_WORD && !find_name(s, i - 1, INTEGER) &&
+	    !find_name(s, i - 1, LANE) && !kw_token_is(s->t, i - 2, "."))
 		return;
 	fact(s, KW_M_CODE_DIV, i);
 	if (s->loop_count)
@@ -284,10 +289,12 @@ static void division(struct scan *s, size_t i)
 
 static bool is_atomic(const struct kw_tokens *t, size_t i)
 {
-	static const char *const names[] = { "atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicInc", "atomicDec",
-					     "atomicExch", "atomicCAS", "atomicOr", "atomicAnd", "atomicXor", "atomic_add",
-					     "atomic_inc", "atomic_max", "atomic_min", "atom_add", "atomic_fetch_add",
-					     "atomicAdd_block", "atomic_sub", "atomic_or", "atomic_xchg", "atomic_cmpxchg", NULL };
+	static const char *const names[] = { "atomicAdd",	 "atomicSub",	    "atomicMax",  "atomicMin",
+					     "atomicInc",	 "atomicDec",	    "atomicExch", "atomicCAS",
+					     "atomicOr",	 "atomicAnd",	    "atomicXor",  "atomic_add",
+					     "atomic_inc",	 "atomic_max",	    "atomic_min", "atom_add",
+					     "atomic_fetch_add", "atomicAdd_block", "atomic_sub", "atomic_or",
+					     "atomic_xchg",	 "atomic_cmpxchg",  NULL };
 
 	return kw_token_is(t, i + 1, "(") && is_any(t, i, names);
 }
@@ -404,7 +411,8 @@ static void product(struct scan *s, size_t i)
 			static const char *const star[] = { "*", NULL };
 
 			arrays++;
-			rows += kw_tokens_hold(s->t, end, s->t->list[end].match, star) || kw_token_is(s->t, s->t->list[end].match + 1, "[");
+			rows += kw_tokens_hold(s->t, end, s->t->list[end].match, star) ||
+				kw_token_is(s->t, s->t->list[end].match + 1, "[");
 			end = s->t->list[end].match;
 		} else if (kw_token_is(s->t, end, "*")) {
 			stars++;
@@ -428,30 +436,35 @@ static void loop(struct scan *s, size_t i)
 	while (at < close && !kw_token_is(s->t, at, "="))
 		at++;
 	l->var = at < close && at > open + 1 ? at - 1 : 0;
-	while (at < close && !kw_token_is(s->t, at, "<") && !kw_token_is(s->t, at, "<=") && !kw_token_is(s->t, at, ">") && !kw_token_is(s->t, at, ">="))
+	while (at < close && !kw_token_is(s->t, at, "<") && !kw_token_is(s->t, at, "<=") &&
+	       !kw_token_is(s->t, at, ">") && !kw_token_is(s->t, at, ">="))
 		at++;
 	l->fixed = at + 1 < close && is_constant(s, at + 1);
 }
 
 static void guard(struct scan *s, size_t i)
 {
-	static const char *const names[] = { "threadIdx", "lane", "lane_id", "laneId", "tid", "get_local_id", "laneid", "warp_lane", NULL };
+	static const char *const names[] = { "threadIdx",    "lane",   "lane_id",   "laneId", "tid",
+					     "get_local_id", "laneid", "warp_lane", NULL };
 	size_t open = i + 1, close = s->t->list[open].match;
 
 	if (close <= open || !kw_tokens_hold(s->t, open, close, names))
 		return;
 	for (size_t k = open; k + 1 < close; k++)
-		if ((kw_token_is(s->t, k, "==") && kw_token_is(s->t, k + 1, "0")) || (kw_token_is(s->t, k, "!") && k > open))
+		if ((kw_token_is(s->t, k, "==") && kw_token_is(s->t, k + 1, "0")) ||
+		    (kw_token_is(s->t, k, "!") && k > open))
 			s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
 }
 
 static void words(struct scan *s, size_t i)
 {
-	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or", NULL };
+	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or",
+						NULL };
 	static const char *const matrix[] = { "mma_sync", "wgmma", "load_matrix_sync", "tcgen05", NULL };
-	static const char *const async[] = { "__pipeline_memcpy_async", "memcpy_async", "cp_async_bulk_tensor_2d_global_to_shared", NULL };
-	static const char *const halves[] = { "half", "__half", "half2", "__half2", "__nv_bfloat16", "__nv_bfloat162", "bfloat16",
-					      "kw_f16", "kw_bf16", NULL };
+	static const char *const async[] = { "__pipeline_memcpy_async", "memcpy_async",
+					     "cp_async_bulk_tensor_2d_global_to_shared", NULL };
+	static const char *const halves[] = { "half",		"__half",   "half2",  "__half2", "__nv_bfloat16",
+					      "__nv_bfloat162", "bfloat16", "kw_f16", "kw_bf16", NULL };
 	static const char *const doubles[] = { "double", "double2", "double4", "float64_t", NULL };
 
 	if (is_any(s->t, i, barriers) && kw_token_is(s->t, i + 1, "(")) {
@@ -476,7 +489,8 @@ static void assembly(struct scan *s, size_t i)
 {
 	const struct kw_token *k = &s->t->list[i];
 
-	if (memmem(k->ptr, k->len, "mma.sync", 8) || memmem(k->ptr, k->len, "wgmma.mma", 9) || memmem(k->ptr, k->len, "tcgen05.mma", 11))
+	if (memmem(k->ptr, k->len, "mma.sync", 8) || memmem(k->ptr, k->len, "wgmma.mma", 9) ||
+	    memmem(k->ptr, k->len, "tcgen05.mma", 11))
 		fact(s, KW_M_CODE_MATRIX, i);
 	if (memmem(k->ptr, k->len, "cp.async", 8))
 		fact(s, KW_M_CODE_ASYNC, i);
@@ -500,7 +514,8 @@ static void body(struct scan *s)
 			product(s, i);
 			break;
 		case KW_TOKEN_WORD:
-			if ((kw_token_is(s->t, i, "for") || kw_token_is(s->t, i, "while")) && kw_token_is(s->t, i + 1, "("))
+			if ((kw_token_is(s->t, i, "for") || kw_token_is(s->t, i, "while")) &&
+			    kw_token_is(s->t, i + 1, "("))
 				loop(s, i);
 			else if (kw_token_is(s->t, i, "if") && kw_token_is(s->t, i + 1, "("))
 				guard(s, i);
@@ -541,10 +556,12 @@ static void template_names(struct scan *s, size_t from, size_t name)
 			add_name(s, i + 1, CONSTANT);
 }
 
-static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out, bool opencl)
+static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out,
+			 bool opencl)
 {
-	static const int zero[] = { KW_M_CODE_DOUBLES, KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV, KW_M_CODE_BARRIER,
-				    KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_SHARED, KW_M_CODE_MATRIX, KW_M_CODE_ASYNC };
+	static const int zero[] = { KW_M_CODE_DOUBLES, KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV,
+				    KW_M_CODE_BARRIER, KW_M_CODE_ATOMIC_GLOBAL,	 KW_M_CODE_ATOMIC_SHARED,
+				    KW_M_CODE_MATRIX,  KW_M_CODE_ASYNC };
 	struct scan *s = kw_arena_calloc(out->arena, 1, sizeof(*s));
 	struct kw_str n = { t->list[name].ptr, t->list[name].len };
 
@@ -600,7 +617,10 @@ static void launches(const struct kw_tokens *t, struct kw_launches *out)
 void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struct kw_launches *out)
 {
 	static const char *const marks[] = { "__global__", "__device__", "__kernel", "kernel", NULL };
-	static const char *const no_function[] = { "if", "for", "while", "switch", "sizeof", "return", "defined", "__launch_bounds__", "__attribute__", NULL };
+	static const char *const no_function[] = {
+		"if", "for", "while", "switch", "sizeof", "return", "defined", "__launch_bounds__", "__attribute__",
+		NULL
+	};
 	struct kw_tokens t;
 
 	out->form = kw_input_name(kind);

@@ -83,8 +83,8 @@ static void declaration(struct c_scan *s, size_t i)
 {
 	if (s->t->list[i].kind != KW_TOKEN_WORD || i == 0)
 		return;
-	if ((kw_token_is(s->t, i - 1, "float") || kw_token_is(s->t, i - 1, "double")) && !kw_token_is(s->t, i + 1, "[") &&
-	    !kw_token_is(s->t, i + 1, "(") && s->scalar_count < MAX_SCALARS)
+	if ((kw_token_is(s->t, i - 1, "float") || kw_token_is(s->t, i - 1, "double")) &&
+	    !kw_token_is(s->t, i + 1, "[") && !kw_token_is(s->t, i + 1, "(") && s->scalar_count < MAX_SCALARS)
 		s->scalars[s->scalar_count++] = i;
 	if (kw_token_is(s->t, i + 1, "=") && kw_token_is(s->t, i + 2, "omp_get_thread_num") && s->thread_count < 16)
 		s->threads[s->thread_count++] = i;
@@ -97,7 +97,8 @@ static void reduction(struct c_scan *s, size_t i)
 {
 	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
 
-	if (!l || !l->inner || l->simd || !kw_token_is(s->t, i + 1, "+=") || !is_name(s, s->scalars, s->scalar_count, i))
+	if (!l || !l->inner || l->simd || !kw_token_is(s->t, i + 1, "+=") ||
+	    !is_name(s, s->scalars, s->scalar_count, i))
 		return;
 	for (size_t k = 0; k < s->scalar_count; k++)
 		if (kw_token_same(s->t, s->scalars[k], i) && s->scalars[k] >= l->start && s->scalars[k] <= l->end)
@@ -119,7 +120,8 @@ static void subscript(struct c_scan *s, size_t i)
 	if (s->depth && kw_tokens_hold(s->t, close + 1, close + 2, writes) && close == open + 2 &&
 	    is_name(s, s->threads, s->thread_count, open + 1))
 		fact(s, KW_M_C_FALSE_SHARING, i);
-	if (s->depth && kw_token_is(s->t, open + 1, "omp_get_thread_num") && kw_tokens_hold(s->t, close + 1, close + 2, writes))
+	if (s->depth && kw_token_is(s->t, open + 1, "omp_get_thread_num") &&
+	    kw_tokens_hold(s->t, close + 1, close + 2, writes))
 		fact(s, KW_M_C_FALSE_SHARING, i);
 	if (!l || !l->inner || !l->var)
 		return;

@@ -35,8 +35,9 @@ struct table {
 /* "duration_us", "dram_pct", "time (ms)", "Avg (ns)": the unit that ends a name. */
 static void split_unit(struct column *c)
 {
-	static const char *const tails[] = { "_ns", "_us", "_ms", "_s", "_sec", "_pct", "_percent", "_gbs", "_gbps", "_gb/s",
-					     "_bytes", "_mb", "_gb", "_ghz", "_mhz", " ns", " us", " ms", " s", " %" };
+	static const char *const tails[] = { "_ns",  "_us",   "_ms",   "_s",	 "_sec", "_pct", "_percent",
+					     "_gbs", "_gbps", "_gb/s", "_bytes", "_mb",	 "_gb",	 "_ghz",
+					     "_mhz", " ns",   " us",   " ms",	 " s",	 " %" };
 	size_t n = strlen(c->name);
 	char *open = strchr(c->name, '(');
 
@@ -73,7 +74,8 @@ static bool is_one_of(const char *word, const char *const *list)
 
 static int metric_of(const struct column *c)
 {
-	static const char *const times[] = { "duration", "time", "avg", "mean", "median", "runtime", "elapsed", "latency", "avg time", NULL };
+	static const char *const times[] = { "duration", "time",    "avg",     "mean",	   "median",
+					     "runtime",	 "elapsed", "latency", "avg time", NULL };
 	static const char *const counts[] = { "instances", "calls", "launches", "invocations", NULL };
 
 	if (c->dim == KW_QUANTITY_TIME && is_one_of(c->name, times))
@@ -85,7 +87,8 @@ static int metric_of(const struct column *c)
 
 static void head(struct table *t)
 {
-	static const char *const names[] = { "kernel", "kernel name", "kernel_name", "name", "op", "function", "variant", NULL };
+	static const char *const names[] = { "kernel", "kernel name", "kernel_name", "name",
+					     "op",     "function",    "variant",     NULL };
 
 	t->columns = t->csv.count < MAX_COLUMNS ? t->csv.count : MAX_COLUMNS;
 	for (size_t i = 0; i < t->columns; i++) {
@@ -107,10 +110,10 @@ static void head(struct table *t)
 	/* Which of the two waits: by its name, else the second. */
 	if (t->time[1] >= 0) {
 		const char *a = t->column[t->time[0]].name, *b = t->column[t->time[1]].name;
-		bool first_waits = (strstr(a, "sync") || strstr(a, "wait")) && !strstr(a, "no") && !strstr(a, "without") &&
-				   !strstr(a, "async") && !strstr(a, "un");
-		bool second_waits = (strstr(b, "sync") || strstr(b, "wait")) && !strstr(b, "no") && !strstr(b, "without") &&
-				    !strstr(b, "async") && !strstr(b, "un");
+		bool first_waits = (strstr(a, "sync") || strstr(a, "wait")) && !strstr(a, "no") &&
+				   !strstr(a, "without") && !strstr(a, "async") && !strstr(a, "un");
+		bool second_waits = (strstr(b, "sync") || strstr(b, "wait")) && !strstr(b, "no") &&
+				    !strstr(b, "without") && !strstr(b, "async") && !strstr(b, "un");
 
 		if (first_waits && !second_waits) {
 			int swap = t->time[0];
@@ -168,7 +171,8 @@ static void sweep(struct table *t)
 	for (size_t i = t->first; i < l->count; i++) {
 		const double *v = l->list[i]->value;
 
-		if (!(v[KW_M_GRID] > 0) || !(v[KW_M_DURATION_NS] > 0) || strcmp(l->list[i]->kernel, l->list[t->first]->kernel) != 0)
+		if (!(v[KW_M_GRID] > 0) || !(v[KW_M_DURATION_NS] > 0) ||
+		    strcmp(l->list[i]->kernel, l->list[t->first]->kernel) != 0)
 			return;
 		if (i > t->first && !(v[KW_M_GRID] > l->list[i - 1]->value[KW_M_GRID]))
 			return;
@@ -248,7 +252,8 @@ static void first_call(struct table *t)
 		const struct kw_launch *one = l->list[i];
 
 		if (!(one->value[KW_M_DURATION_NS] > 0) || strcmp(one->kernel, l->list[t->first]->kernel) != 0 ||
-		    kw_launch_has(one, KW_M_GRID) || kw_launch_has(one, KW_M_WAVES) || kw_launch_has(one, KW_M_DRAM_PCT))
+		    kw_launch_has(one, KW_M_GRID) || kw_launch_has(one, KW_M_WAVES) ||
+		    kw_launch_has(one, KW_M_DRAM_PCT))
 			return;
 		rest[i - t->first] = one->value[KW_M_DURATION_NS];
 	}
@@ -299,8 +304,8 @@ void kw_read_table(const char *text, size_t len, struct kw_launches *out)
 			continue;
 		}
 		if (!kw_csv_split(&t.csv, line) || t.csv.count + 1 < t.columns) {
-			kw_launches_note(out, t.line, "the row has %zu fields and the header %zu; it was left out", t.csv.count,
-					 t.columns);
+			kw_launches_note(out, t.line, "the row has %zu fields and the header %zu; it was left out",
+					 t.csv.count, t.columns);
 			continue;
 		}
 		row(&t);

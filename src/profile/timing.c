@@ -116,9 +116,11 @@ static bool holds_any(struct kw_str s, const char *const *words)
 
 static enum event python_event(struct kw_str line, bool device)
 {
-	static const char *const clocks[] = { "time.time()", "perf_counter()", "perf_counter_ns()", "time.monotonic()", "timer()",
-					      "time_ns()", NULL };
-	static const char *const waits[] = { "synchronize(", ".cpu()", ".item()", ".numpy()", ".tolist()", "block_until_ready", NULL };
+	static const char *const clocks[] = {
+		"time.time()", "perf_counter()", "perf_counter_ns()", "time.monotonic()", "timer()", "time_ns()", NULL
+	};
+	static const char *const waits[] = { "synchronize(",	  ".cpu()", ".item()", ".numpy()", ".tolist()",
+					     "block_until_ready", NULL };
 	static const char *const flushes[] = { ".zero_()", "flush", "empty_cache_l2", ".fill_(", NULL };
 
 	if (holds_any(line, waits))
@@ -132,7 +134,8 @@ static enum event python_event(struct kw_str line, bool device)
 	/* Any call may launch once the device is used at all. */
 	if (device && holds(line, "(") && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
 	    !kw_str_starts(line, "print") && !kw_str_starts(line, "import") && !kw_str_starts(line, "if ") &&
-	    !kw_str_starts(line, "with ") && !kw_str_starts(line, "class ") && !kw_str_starts(line, "@") && !holds(line, "Event("))
+	    !kw_str_starts(line, "with ") && !kw_str_starts(line, "class ") && !kw_str_starts(line, "@") &&
+	    !holds(line, "Event("))
 		return LAUNCH;
 	return NOTHING;
 }
@@ -156,7 +159,8 @@ static void arange(struct kw_launches *out, struct kw_str line, int number)
 		while (power < n)
 			power *= 2;
 		kw_launches_note(out, number,
-				 "arange's range must be a power of 2: %lld is none; use %lld (triton.next_power_of_2) and a mask i < %lld",
+				 "arange's range must be a power of 2: %lld is none; use %lld (triton.next_power_of_2) "
+				 "and a mask i < %lld",
 				 (long long)n, (long long)power, (long long)n);
 	}
 }

@@ -60,8 +60,8 @@ static void directive(struct reader *r)
 
 static void next(struct reader *r, struct kw_token *out, bool line_start)
 {
-	static const char *const marks[] = { "<<<", ">>>", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", ">=", "&&", "||", "++",
-					     "--", "->", "::", "<<", ">>" };
+	static const char *const marks[] = { "<<<", ">>>", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=",
+					     ">=",  "&&",  "||", "++", "--", "->", "::", "<<", ">>" };
 	const char *start = r->p;
 
 	out->ptr = start;
@@ -72,7 +72,8 @@ static void next(struct reader *r, struct kw_token *out, bool line_start)
 	} else if (*start == '"' || *start == '\'') {
 		out->kind = KW_TOKEN_STRING;
 		quoted(r, *start);
-	} else if (isdigit((unsigned char)*start) || (*start == '.' && r->p + 1 < r->end && isdigit((unsigned char)start[1]))) {
+	} else if (isdigit((unsigned char)*start) ||
+		   (*start == '.' && r->p + 1 < r->end && isdigit((unsigned char)start[1]))) {
 		out->kind = KW_TOKEN_NUMBER;
 		while (r->p < r->end && (isalnum((unsigned char)*r->p) || *r->p == '.' ||
 					 ((*r->p == '+' || *r->p == '-') && (r->p[-1] == 'e' || r->p[-1] == 'E') &&
@@ -160,7 +161,8 @@ static size_t past_statement(const struct kw_tokens *t, size_t i, int depth)
 		return t->count ? t->count - 1 : 0;
 	if (kw_token_is(t, i, "{"))
 		return t->list[i].match > i ? t->list[i].match : t->count - 1;
-	if ((kw_token_is(t, i, "for") || kw_token_is(t, i, "while") || kw_token_is(t, i, "if")) && kw_token_is(t, i + 1, "(")) {
+	if ((kw_token_is(t, i, "for") || kw_token_is(t, i, "while") || kw_token_is(t, i, "if")) &&
+	    kw_token_is(t, i + 1, "(")) {
 		size_t end = past_statement(t, t->list[i + 1].match + 1, depth + 1);
 
 		if (kw_token_is(t, i, "if") && kw_token_is(t, end + 1, "else"))
@@ -213,7 +215,8 @@ bool kw_token_is_double(const struct kw_tokens *t, size_t i)
 	bool point = false;
 	char last;
 
-	if (!k || k->kind != KW_TOKEN_NUMBER || (k->len > 1 && k->ptr[0] == '0' && (k->ptr[1] == 'x' || k->ptr[1] == 'X')))
+	if (!k || k->kind != KW_TOKEN_NUMBER ||
+	    (k->len > 1 && k->ptr[0] == '0' && (k->ptr[1] == 'x' || k->ptr[1] == 'X')))
 		return false;
 	for (uint32_t n = 0; n < k->len; n++)
 		point = point || k->ptr[n] == '.' || k->ptr[n] == 'e' || k->ptr[n] == 'E';

@@ -28,7 +28,9 @@ static void bar(struct kw_buf *out, int row, const char *name, double pct)
 
 	kw_buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 8, row * ROW + 18);
 	escaped(out, name);
-	kw_buf_printf(out, "</text><rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" class=\"b\"/><text x=\"%.1f\" y=\"%d\">%.1f%%</text>\n",
+	kw_buf_printf(out,
+		      "</text><rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" class=\"b\"/><text x=\"%.1f\" "
+		      "y=\"%d\">%.1f%%</text>\n",
 		      LEFT, row * ROW + 4, w, ROW - 8, LEFT + w + 6, row * ROW + 18, pct);
 }
 
@@ -49,16 +51,21 @@ static void roofline_plot(const struct kw_launch *k, struct kw_buf *out)
 	const double *v = k->value;
 	double bytes = isnan(v[KW_M_DRAM_BYTES]) ? v[KW_M_MIN_BYTES] : v[KW_M_DRAM_BYTES], ridge, intensity;
 
-	if (!(v[KW_M_FLOPS] > 0) || !(bytes > 0) || !(v[KW_M_PEAK_FLOPS] > 0) || !(v[KW_M_PEAK_RATE] > 0) || !(v[KW_M_DURATION_NS] > 0))
+	if (!(v[KW_M_FLOPS] > 0) || !(bytes > 0) || !(v[KW_M_PEAK_FLOPS] > 0) || !(v[KW_M_PEAK_RATE] > 0) ||
+	    !(v[KW_M_DURATION_NS] > 0))
 		return;
 	ridge = v[KW_M_PEAK_FLOPS] / v[KW_M_PEAK_RATE];
 	intensity = v[KW_M_FLOPS] / bytes;
-	kw_buf_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline\"><polyline class=\"r\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/>",
+	kw_buf_printf(out,
+		      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline\"><polyline class=\"r\" "
+		      "points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/>",
 		      WIDE, PLOT, plot_x(0.01), plot_y(0.01 * v[KW_M_PEAK_RATE], v[KW_M_PEAK_FLOPS]), plot_x(ridge),
 		      plot_y(1, 1), plot_x(1e4), plot_y(1, 1));
-	kw_buf_printf(out, "<circle class=\"d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/><text x=\"%d\" y=\"%d\">flops a byte: %.3g; ridge at %.3g</text></svg>\n",
-		      plot_x(intensity), plot_y(v[KW_M_FLOPS] / v[KW_M_DURATION_NS] * 1e9, v[KW_M_PEAK_FLOPS]), LEFT, PLOT - 10,
-		      intensity, ridge);
+	kw_buf_printf(out,
+		      "<circle class=\"d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/><text x=\"%d\" y=\"%d\">flops a byte: "
+		      "%.3g; ridge at %.3g</text></svg>\n",
+		      plot_x(intensity), plot_y(v[KW_M_FLOPS] / v[KW_M_DURATION_NS] * 1e9, v[KW_M_PEAK_FLOPS]), LEFT,
+		      PLOT - 10, intensity, ridge);
 }
 
 static void units(const struct kw_explained *e, struct kw_buf *out)
@@ -69,7 +76,10 @@ static void units(const struct kw_explained *e, struct kw_buf *out)
 		n += !isnan(e->unit[i].pct);
 	if (n == 0)
 		return;
-	kw_buf_printf(out, "<h3>Roofline: share of each unit's peak</h3><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline shares\">\n", WIDE, n * ROW + 8);
+	kw_buf_printf(out,
+		      "<h3>Roofline: share of each unit's peak</h3><svg viewBox=\"0 0 %d %d\" role=\"img\" "
+		      "aria-label=\"roofline shares\">\n",
+		      WIDE, n * ROW + 8);
 	n = 0;
 	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
 		if (!isnan(e->unit[i].pct))
@@ -85,7 +95,10 @@ static void stalls(const struct kw_launch *k, struct kw_buf *out)
 		n += k->value[m] > 0.05;
 	if (n == 0)
 		return;
-	kw_buf_printf(out, "<h3>What warps wait for</h3><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"stall reasons\">\n", WIDE, n * ROW + 8);
+	kw_buf_printf(
+		out,
+		"<h3>What warps wait for</h3><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"stall reasons\">\n",
+		WIDE, n * ROW + 8);
 	n = 0;
 	for (int m = KW_M_STALL_LONG_SCOREBOARD_PCT; m <= KW_M_STALL_NOT_SELECTED_PCT; m += 2)
 		if (k->value[m] > 0.05)
@@ -111,8 +124,9 @@ static void finding(const struct kw_explained_finding *f, struct kw_buf *out)
 	paragraph(out, "Where:", f->where);
 	paragraph(out, "Do:", f->directive);
 	if (!isnan(f->gain) && !f->rule->final)
-		kw_buf_printf(out, "<p><b>Gain:</b> at most %.0f%% of the time; expect %.2f to %.2f of the time now</p>\n", 100 * f->gain,
-			      f->factor_low, f->factor_high);
+		kw_buf_printf(out,
+			      "<p><b>Gain:</b> at most %.0f%% of the time; expect %.2f to %.2f of the time now</p>\n",
+			      100 * f->gain, f->factor_low, f->factor_high);
 	paragraph(out, "Check:", f->check);
 	paragraph(out, "Wrong when:", f->rule->wrong_when);
 	kw_buf_addz(out, "</li>\n");
@@ -150,9 +164,12 @@ static void input(const struct kw_explained_input *in, struct kw_buf *out)
 
 bool kw_report_explain_html(const struct kw_explanation *x, struct kw_buf *out)
 {
-	kw_buf_addz(out, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-			 "<title>Why it is slow</title><style>body{font:15px/1.5 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em}"
-			 "svg{width:100%;font:12px system-ui,sans-serif}.b{fill:#3568a8}.r{fill:none;stroke:#333;stroke-width:2}.d{fill:#c0392b}"
+	kw_buf_addz(out, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+			 "content=\"width=device-width\">"
+			 "<title>Why it is slow</title><style>body{font:15px/1.5 "
+			 "system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em}"
+			 "svg{width:100%;font:12px "
+			 "system-ui,sans-serif}.b{fill:#3568a8}.r{fill:none;stroke:#333;stroke-width:2}.d{fill:#c0392b}"
 			 ".v{font-weight:600}section{border-top:1px solid #ccc}p{margin:.3em 0}</style>\n<body>\n");
 	for (size_t i = 0; i < x->count; i++)
 		input(&x->inputs[i], out);

@@ -38,9 +38,10 @@ static json_t *finding(const struct kw_explained_finding *f, const struct kw_lau
 	j = kw_finding_to_json(&core);
 	if (!j)
 		return NULL;
-	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) && put(j, "check", text(f->check)) &&
-	    put(j, "where", text(f->where)) && put(j, "class", text(f->rule->cls)) && put(j, "source", text(f->rule->source)) &&
-	    put(j, "choice", text(f->against)) && put(j, "nothing_to_fix", json_boolean(f->rule->final)))
+	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) &&
+	    put(j, "check", text(f->check)) && put(j, "where", text(f->where)) && put(j, "class", text(f->rule->cls)) &&
+	    put(j, "source", text(f->rule->source)) && put(j, "choice", text(f->against)) &&
+	    put(j, "nothing_to_fix", json_boolean(f->rule->final)))
 		return j;
 	json_decref(j);
 	return NULL;
@@ -70,7 +71,8 @@ static json_t *dropped(const struct kw_explained *e)
 
 static json_t *roofline(const struct kw_explained *e)
 {
-	static const char *const keys[KW_ROOF_UNITS] = { "dram_pct", "l2_pct", "l1_pct", "compute_pct", "other_memory_pct" };
+	static const char *const keys[KW_ROOF_UNITS] = { "dram_pct", "l2_pct", "l1_pct", "compute_pct",
+							 "other_memory_pct" };
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
@@ -116,10 +118,12 @@ static json_t *launch(const struct kw_explained *e, bool all)
 {
 	const struct kw_launch *k = e->launch;
 	json_t *o = json_object(), *missing = json_array();
-	bool good = put(o, "kernel", text(k->kernel)) && put(o, "id", text(k->id)) && put(o, "line", json_integer(k->line)) &&
-		    put(o, "grid", triple(k->grid)) && put(o, "block", triple(k->block)) &&
-		    put(o, "duration_ns", kw_json_real(k->value[KW_M_DURATION_NS])) && put(o, "verdict", text(e->verdict)) &&
-		    put(o, "bottleneck", text(e->bottleneck)) && put(o, "resources", text(e->resources)) && put(o, "roofline", roofline(e)) &&
+	bool good = put(o, "kernel", text(k->kernel)) && put(o, "id", text(k->id)) &&
+		    put(o, "line", json_integer(k->line)) && put(o, "grid", triple(k->grid)) &&
+		    put(o, "block", triple(k->block)) &&
+		    put(o, "duration_ns", kw_json_real(k->value[KW_M_DURATION_NS])) &&
+		    put(o, "verdict", text(e->verdict)) && put(o, "bottleneck", text(e->bottleneck)) &&
+		    put(o, "resources", text(e->resources)) && put(o, "roofline", roofline(e)) &&
 		    put(o, "findings", findings(e)) && put(o, "dropped", dropped(e));
 
 	for (size_t i = 0; missing && i < k->unknown_count; i++)
@@ -166,9 +170,9 @@ static json_t *notes(const struct kw_launches *l)
 static json_t *input(const struct kw_explained_input *in)
 {
 	json_t *o = json_object(), *list = json_array(), *outcomes = json_array();
-	bool good = list && outcomes && put(o, "file", text(in->file)) && put(o, "kind", text(kw_input_name(in->kind))) &&
-		    put(o, "form", text(in->launches.form)) && put(o, "verdict", text(in->verdict)) &&
-		    put(o, "bottleneck", text(in->bottleneck));
+	bool good = list && outcomes && put(o, "file", text(in->file)) &&
+		    put(o, "kind", text(kw_input_name(in->kind))) && put(o, "form", text(in->launches.form)) &&
+		    put(o, "verdict", text(in->verdict)) && put(o, "bottleneck", text(in->bottleneck));
 
 	for (size_t i = 0; good && i < in->launches.count; i++)
 		good = json_array_append_new(list, launch(&in->explained[i], in->launches.count <= METRICS_UP_TO)) == 0;
@@ -188,17 +192,19 @@ json_t *kw_report_explain_json(const struct kw_explanation *x)
 {
 	const struct kw_explained_input *last = &x->inputs[x->count - 1];
 	json_t *o = json_object(), *list = json_array(), *shorts = json_array();
-	bool good = list && shorts && put(o, "verdict", text(last->verdict)) && put(o, "bottleneck", text(last->bottleneck)) &&
-		    put(o, "compared", json_boolean(x->compared)) && put(o, "candidate_verdict", text(x->verdict_class));
+	bool good = list && shorts && put(o, "verdict", text(last->verdict)) &&
+		    put(o, "bottleneck", text(last->bottleneck)) && put(o, "compared", json_boolean(x->compared)) &&
+		    put(o, "candidate_verdict", text(x->verdict_class));
 
 	for (size_t i = 0; good && i < x->count; i++)
 		good = json_array_append_new(list, input(&x->inputs[i])) == 0;
 	for (size_t i = 0; good && i < x->falls_short_count; i++) {
 		const struct kw_falls_short *f = &x->falls_short[i];
 
-		good = json_array_append_new(shorts, json_pack("{s:s, s:s, s:f, s:f, s:f, s:s}", "case", f->label, "baseline", f->baseline,
-							       "ns", f->ns, "baseline_ns", f->baseline_ns, "sol", f->sol, "missing",
-							       f->why ? f->why : "")) == 0;
+		good = json_array_append_new(shorts,
+					     json_pack("{s:s, s:s, s:f, s:f, s:f, s:s}", "case", f->label, "baseline",
+						       f->baseline, "ns", f->ns, "baseline_ns", f->baseline_ns, "sol",
+						       f->sol, "missing", f->why ? f->why : "")) == 0;
 	}
 	good = put(o, "inputs", list) && good;
 	good = put(o, "falls_short", shorts) && good;

@@ -65,7 +65,8 @@ static void finding(const struct kw_explained_finding *f, size_t number, const s
 	gain(f, k, out);
 	kw_buf_printf(out, "     check: %s\n     wrong when: %s\n", f->check, f->rule->wrong_when);
 	if (f->against)
-		kw_buf_printf(out, "     a choice: this and %s pull in opposite directions; try one, and time both\n", f->against);
+		kw_buf_printf(out, "     a choice: this and %s pull in opposite directions; try one, and time both\n",
+			      f->against);
 	if (strcmp(f->rule->cls, "kernel") != 0)
 		kw_buf_printf(out, "     this is about the %s, not about the kernel\n", f->rule->cls);
 }
@@ -73,7 +74,8 @@ static void finding(const struct kw_explained_finding *f, size_t number, const s
 static void shape(const struct kw_launch *k, struct kw_buf *out)
 {
 	if (k->grid[0])
-		kw_buf_printf(out, " grid (%lld, %lld, %lld)", (long long)k->grid[0], (long long)k->grid[1], (long long)k->grid[2]);
+		kw_buf_printf(out, " grid (%lld, %lld, %lld)", (long long)k->grid[0], (long long)k->grid[1],
+			      (long long)k->grid[2]);
 	if (k->block[0])
 		kw_buf_printf(out, " block (%lld, %lld, %lld)", (long long)k->block[0], (long long)k->block[1],
 			      (long long)k->block[2]);
@@ -101,7 +103,9 @@ static void profiler_rules(const struct kw_launch *k, struct kw_buf *out)
 		if (!isnan(r->estimate_pct))
 			kw_buf_printf(out, "  the profiler's own estimate (%s): %.2f%%%s %s\n",
 				      r->name[0] ? r->name : r->type, r->estimate_pct,
-				      strcmp(r->estimate_kind, "local") == 0 ? ", local to the metric, no speedup of the kernel;" : ";",
+				      strcmp(r->estimate_kind, "local") == 0
+					      ? ", local to the metric, no speedup of the kernel;"
+					      : ";",
 				      "ours above is capped by the roofline");
 }
 
@@ -155,8 +159,8 @@ static bool groups(const struct kw_explained_input *in, struct kw_arena *a, stru
 			kw_human_ns(list[i].least_ns, least, sizeof(least));
 			kw_human_ns(list[i].most_ns, most, sizeof(most));
 		}
-		kw_table_row(&t, kw_arena_strndup(a, e->launch->kernel, strnlen(e->launch->kernel, 48)), blocks, count, total, least,
-			     most, e->bottleneck);
+		kw_table_row(&t, kw_arena_strndup(a, e->launch->kernel, strnlen(e->launch->kernel, 48)), blocks, count,
+			     total, least, most, e->bottleneck);
 	}
 	kw_table_write(&t, "  ", out);
 	if (n > SHOWN_GROUPS)
@@ -194,7 +198,8 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 
 	bool said = strcmp(in->launches.form, kw_input_name(in->kind)) == 0 || in->launches.form[0] == '\0';
 
-	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), said ? "" : ": ", said ? "" : in->launches.form);
+	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), said ? "" : ": ",
+		      said ? "" : in->launches.form);
 	outcomes(&in->launches, out);
 	for (size_t i = 0; i < in->message_count; i++) {
 		const struct kw_explained_message *m = &in->messages[i];
@@ -220,9 +225,9 @@ static void shortfalls(const struct kw_explanation *x, struct kw_buf *out)
 	for (size_t i = 0; i < x->falls_short_count; i++) {
 		const struct kw_falls_short *f = &x->falls_short[i];
 
-		kw_buf_printf(out, "  %s: %s against %s of %s (%.2fx)%s%s\n", f->label, kw_human_ns(f->ns, a, sizeof(a)),
-			      kw_human_ns(f->baseline_ns, b, sizeof(b)), f->baseline, f->ns / f->baseline_ns,
-			      f->why[0] ? ": " : "", f->why);
+		kw_buf_printf(out, "  %s: %s against %s of %s (%.2fx)%s%s\n", f->label,
+			      kw_human_ns(f->ns, a, sizeof(a)), kw_human_ns(f->baseline_ns, b, sizeof(b)), f->baseline,
+			      f->ns / f->baseline_ns, f->why[0] ? ": " : "", f->why);
 	}
 }
 

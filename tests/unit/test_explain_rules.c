@@ -84,8 +84,10 @@ static bool is(double got, double want)
 static void test_conditions(void)
 {
 	double now[KW_M_COUNT];
-	static const char *const bad[] = { "", "dram_pct >", "(dram_pct", "dram_pc > 1", "max()", "dram_pct 3", "1 +", "nosuch(1)",
-					   "before.x > 1", "has(dram_pct, l2_pct)", ">= 3", "1.2.3 > 1" };
+	static const char *const bad[] = {
+		"",    "dram_pct >", "(dram_pct",    "dram_pc > 1",	      "max()", "dram_pct 3",
+		"1 +", "nosuch(1)",  "before.x > 1", "has(dram_pct, l2_pct)", ">= 3",  "1.2.3 > 1"
+	};
 	char deep[400];
 	struct kw_condition *c;
 
@@ -117,7 +119,8 @@ static void test_conditions(void)
 
 static void test_bad_rules(void)
 {
-	static const char good[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"{dram_pct:1}\"\ndirective: d\nchange: c\ncheck: k\n"
+	static const char good[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"{dram_pct:1}\"\ndirective: "
+				   "d\nchange: c\ncheck: k\n"
 				   "wrong_when: w\nsource: s\nexample: { dram_pct: 2 }\n";
 	static const struct {
 		const char *from, *to, *says;
@@ -146,14 +149,17 @@ static void test_bad_rules(void)
 		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
 		kw_error_reset(&err);
 		ok(kw_rule_parse("knowledge/rules/x.yaml", text, strlen(text), &arena, &r, &err) == KW_ERR_INPUT &&
-		   strstr(kw_error_line(&err, line, sizeof(line)), bad[i].says) && strstr(line, "x.yaml"), "refused: %s", line);
+			   strstr(kw_error_line(&err, line, sizeof(line)), bad[i].says) && strstr(line, "x.yaml"),
+		   "refused: %s", line);
 	}
 }
 
 static void test_sentences(void)
 {
-	static const char text[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"a {dram_pct:1}%[[ b {l2_pct:0}]][[ c {dram_bytes:bytes}]] "
-				   "{duration_ns:time} {dram_bytes_per_s:rate} {dram_pct / 2:x}\"\ndirective: d\nchange: c\ncheck: k\nwrong_when: w\nsource: s\n"
+	static const char text[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"a {dram_pct:1}%[[ b "
+				   "{l2_pct:0}]][[ c {dram_bytes:bytes}]] "
+				   "{duration_ns:time} {dram_bytes_per_s:rate} {dram_pct / 2:x}\"\ndirective: "
+				   "d\nchange: c\ncheck: k\nwrong_when: w\nsource: s\n"
 				   "example: { dram_pct: 2 }\n";
 	double now[KW_M_COUNT];
 	struct kw_facts f = { .now = now };
@@ -165,17 +171,21 @@ static void test_sentences(void)
 	now[KW_M_DURATION_NS] = 1500;
 	now[KW_M_DRAM_RATE] = 4e9;
 	is_int(kw_rule_parse("x.yaml", text, strlen(text), &arena, &r, &err), KW_OK, "a rule with forms");
-	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "a 12.3% c 2 KiB 1.50 us 4 GB/s 6.17x", "numbers, and a part that is left out");
+	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "a 12.3% c 2 KiB 1.50 us 4 GB/s 6.17x",
+	       "numbers, and a part that is left out");
 }
 
 /* Rules, an export, source, reports: 0 when all went well, 1 when something said that it did not. */
 static int scenario(void *unused)
 {
-	static const char export[] = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Description\"\n"
-				     "\"0\",\"k(int, \"\"a\"\")\",\"DRAM Throughput\",\"%\",\"30\",\"\"\n"
-				     "\"0\",\"k(int, \"\"a\"\")\",\"Waves Per SM\",\"\",\"1.5\",\"text\"\n";
-	static const char source[] = "__global__ void k(float *x, int n) { for (int i = 0; i < n; i++) atomicAdd(x, 1.0f * (i % n)); }";
-	struct kw_explained_input in[2] = { { .file = "a", .kind = KW_INPUT_NCU }, { .file = "b", .kind = KW_INPUT_CUDA } };
+	static const char export[] =
+		"\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Description\"\n"
+		"\"0\",\"k(int, \"\"a\"\")\",\"DRAM Throughput\",\"%\",\"30\",\"\"\n"
+		"\"0\",\"k(int, \"\"a\"\")\",\"Waves Per SM\",\"\",\"1.5\",\"text\"\n";
+	static const char source[] =
+		"__global__ void k(float *x, int n) { for (int i = 0; i < n; i++) atomicAdd(x, 1.0f * (i % n)); }";
+	struct kw_explained_input in[2] = { { .file = "a", .kind = KW_INPUT_NCU },
+					    { .file = "b", .kind = KW_INPUT_CUDA } };
 	struct kw_explanation all = { .inputs = in, .count = 2, .verdict_class = "" };
 	struct kw_rule_set set = { .count = 0 };
 	struct kw_rule *rules = NULL;
@@ -193,7 +203,8 @@ static int scenario(void *unused)
 	set.rules = rules;
 	for (size_t i = 0; i < 2 && good; i++) {
 		kw_launches_init(&in[i].launches, &a, in[i].file);
-		kw_input_read(in[i].kind, i ? source : export, i ? sizeof(source) - 1 : sizeof(export) - 1, &in[i].launches);
+		kw_input_read(in[i].kind, i ? source : export, i ? sizeof(source) - 1 : sizeof(export) - 1,
+			      &in[i].launches);
 		good = !in[i].launches.full && kw_explain_input(&set, &in[i], NULL, &a);
 	}
 	good = good && kw_report_explain_text(&all, true, &out) && kw_report_explain_html(&all, &out);
@@ -212,7 +223,8 @@ int main(void)
 	size_t n, performance = 0;
 
 	kw_arena_init(&arena, 64 << 20);
-	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s", kw_error_line(&err, line, sizeof(line)));
+	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s",
+	   kw_error_line(&err, line, sizeof(line)));
 	for (size_t i = 0; i < n; i++) {
 		test_rule(&rules[i]);
 		performance += rules[i].about != KW_ABOUT_MESSAGE;

@@ -45,10 +45,12 @@ static void test_numbers(void)
 		double v = NAN;
 		bool is = kw_number_read(kw_str_from(list[i].text), list[i].style, &v);
 
-		ok(is == !isnan(list[i].value) && (!is || same(v, list[i].value)), "'%s' is %g", list[i].text, list[i].value);
+		ok(is == !isnan(list[i].value) && (!is || same(v, list[i].value)), "'%s' is %g", list[i].text,
+		   list[i].value);
 	}
-	ok(kw_number_is_missing(KW_STR("(!) n/a")) && kw_number_is_missing(KW_STR("N/A")) && kw_number_is_missing(KW_STR("nan")) &&
-	   !kw_number_is_missing(KW_STR("0")), "n/a is missing, 0 is not");
+	ok(kw_number_is_missing(KW_STR("(!) n/a")) && kw_number_is_missing(KW_STR("N/A")) &&
+		   kw_number_is_missing(KW_STR("nan")) && !kw_number_is_missing(KW_STR("0")),
+	   "n/a is missing, 0 is not");
 }
 
 static void test_styles(void)
@@ -71,7 +73,8 @@ static void test_styles(void)
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		is_int(kw_number_style_of(list[i].text, strlen(list[i].text)), list[i].style, "the decimal mark of text %zu", i);
+		is_int(kw_number_style_of(list[i].text, strlen(list[i].text)), list[i].style,
+		       "the decimal mark of text %zu", i);
 }
 
 static void test_units(void)
@@ -94,16 +97,19 @@ static void test_units(void)
 	double scale;
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		ok(kw_unit_find(kw_str_from(list[i].unit), &q, &scale) && q == list[i].quantity && same(scale, list[i].scale), "unit '%s'",
-		   list[i].unit);
-	ok(!kw_unit_find(KW_STR("fortnight"), &q, &scale) && !kw_unit_find(KW_STR("byte/fortnight"), &q, &scale), "an unknown unit");
+		ok(kw_unit_find(kw_str_from(list[i].unit), &q, &scale) && q == list[i].quantity &&
+			   same(scale, list[i].scale),
+		   "unit '%s'", list[i].unit);
+	ok(!kw_unit_find(KW_STR("fortnight"), &q, &scale) && !kw_unit_find(KW_STR("byte/fortnight"), &q, &scale),
+	   "an unknown unit");
 }
 
 static void test_names(void)
 {
 	char out[128];
 
-	is_int(kw_metric_find(KW_STR("Memory Throughput"), KW_QUANTITY_PCT), KW_M_MEMORY_PCT, "a name by its unit: a share");
+	is_int(kw_metric_find(KW_STR("Memory Throughput"), KW_QUANTITY_PCT), KW_M_MEMORY_PCT,
+	       "a name by its unit: a share");
 	is_int(kw_metric_find(KW_STR("memory throughput"), KW_QUANTITY_RATE), KW_M_DRAM_RATE, "and a rate");
 	is_int(kw_metric_find(KW_STR("SOL FB"), KW_QUANTITY_PCT), KW_M_DRAM_PCT, "a name of 2020");
 	is_int(kw_metric_find(KW_STR("Duration"), KW_QUANTITY_BYTES), -1, "a unit that cannot be");
@@ -188,8 +194,8 @@ static void test_kinds(void)
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		is_str(kw_input_name(kw_input_recognise(list[i].name, list[i].text, strlen(list[i].text))), kw_input_name(list[i].kind),
-		       "kind %zu", i);
+		is_str(kw_input_name(kw_input_recognise(list[i].name, list[i].text, strlen(list[i].text))),
+		       kw_input_name(list[i].kind), "kind %zu", i);
 	is_int(kw_input_recognise("x", "NVR\0abc", 7), KW_INPUT_NCU_REPORT, "a report of ncu");
 	is_int(kw_input_recognise("x", "\x7f" "ELF\0\0\0\1", 8), KW_INPUT_BINARY, "bytes of another kind");
 }
@@ -206,19 +212,28 @@ static void test_notes(void)
 	struct kw_launches l;
 
 	read_text("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
-		  "\"0\",\"k\",\"Duration\",\"us\",\"2\"\n\"0\",\"k\"\n\"0\",\"k\",\"Grid Size\",\"\",\"many\"\n\"0\",\"k\",\"L2 Hit Rate\",\"%\",\"5", &l);
+		  "\"0\",\"k\",\"Duration\",\"us\",\"2\"\n\"0\",\"k\"\n\"0\",\"k\",\"Grid "
+		  "Size\",\"\",\"many\"\n\"0\",\"k\",\"L2 Hit Rate\",\"%\",\"5",
+		  &l);
 	ok(l.count == 1 && same(l.list[0]->value[KW_M_DURATION_NS], 2000), "rows that are whole are read");
 	is_int(l.note_count, 3, "the others are named");
 	is_int(l.notes[0].line, 3, "a row that is too short, by its line");
 	is_int(l.notes[1].line, 4, "a value that is no number");
 	is_int(l.notes[2].line, 5, "a row that is cut off");
 	ok(!kw_launch_has(l.list[0], KW_M_GRID) && !kw_launch_has(l.list[0], KW_M_L2_HIT_PCT), "and are missing");
-	read_text("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\"\n"
-		  "\"0\",\"k\",\"\",\"\",\"\",\"R\",\"OPT\",\"two\nlines, with 27% of its fp64 peak\"\n", &l);
-	ok(l.count == 1 && l.list[0]->rules && same(l.list[0]->value[KW_M_SAID_FP64_PEAK_PCT], 27), "a description over two lines");
-	read_text("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"2\"\n"
-		  "\"Kernel Name\",\"ID\",\"Metric Value\",\"Metric Unit\",\"Metric Name\"\n\"k\",\"0\",\"3\",\"us\",\"Duration\"\n", &l);
-	ok(l.count == 2 && same(l.list[1]->value[KW_M_DURATION_NS], 3000), "a second export with another order begins anew");
+	read_text("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule "
+		  "Type\",\"Rule Description\"\n"
+		  "\"0\",\"k\",\"\",\"\",\"\",\"R\",\"OPT\",\"two\nlines, with 27% of its fp64 peak\"\n",
+		  &l);
+	ok(l.count == 1 && l.list[0]->rules && same(l.list[0]->value[KW_M_SAID_FP64_PEAK_PCT], 27),
+	   "a description over two lines");
+	read_text("\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
+		  "Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"2\"\n"
+		  "\"Kernel Name\",\"ID\",\"Metric Value\",\"Metric Unit\",\"Metric "
+		  "Name\"\n\"k\",\"0\",\"3\",\"us\",\"Duration\"\n",
+		  &l);
+	ok(l.count == 2 && same(l.list[1]->value[KW_M_DURATION_NS], 3000),
+	   "a second export with another order begins anew");
 }
 
 int main(void)
