@@ -63,7 +63,7 @@ static enum kw_status begin(struct builder *b, const struct kw_task *t, struct k
 		return kw_fail(err, KW_ERR_NOMEM, t->file ? t->file : "", "no memory for the expression");
 	x->e.task = t;
 	x->file = t->file && t->file[0] ? t->file : "(expression)";
-	x->text = t->expr;
+	x->text = t->expr ? t->expr : "";
 	x->file_line = t->expr_line > 0 ? t->expr_line : 1;
 	x->file_column = t->expr_column > 0 ? t->expr_column : 1;
 	if (!t->expr && !t->reference_c)

@@ -2,7 +2,8 @@
  *
  * Each element of a sample is ranked among DRAWS other draws of the reference for the same inputs (ties by lot): if it comes from
  * the same distribution, whatever that is and though each element has its own, all ranks are equally likely. That is tested
- * by chi-squared over all trials of a case so far. Then what one element says of another: ranks of neighbours at every
+ * by chi-squared over all trials of a case so far. The sizes of the numbers are ranked as well: where a mask drops numbers of both
+ * signs, too many zeros are too low as often as too high. Then what one element says of another: ranks of neighbours at every
  * distance within a run, of runs that lie a row, a plane or a power of two apart, and of the same places in earlier calls with
  * other whole numbers (seeds) among the inputs; each correlation is a standard normal number if there is none.
  *
@@ -28,12 +29,13 @@
 #define EARLIER 8          /* trials whose first run is kept */
 #define TIES 16            /* times 2^-23 of a draw, and two steps of the output's type: the same value, rounded otherwise */
 
+enum { VALUES, SIZES, KINDS };
 struct ranks {
 	int64_t first, n;
-	float z[RUN];              /* rank as a number of mean 0 and deviation 1 */
+	float z[KINDS][RUN];       /* rank as a number of mean 0 and deviation 1 */
 };
 struct kw_distribution {
-	double counts[RANKS], total;
+	double counts[KINDS][RANKS], total;
 	struct ranks earlier[EARLIER];
 	uint64_t seeds[EARLIER];   /* hash of the whole numbers among the inputs of that trial */
 	int trials;
@@ -80,19 +82,20 @@ static double as_stored(enum kw_dtype d, double v)
 }
 
 /* The rank of a value among the draws of its element; ties by lot. */
-static int rank_of(struct looking *k, int64_t i, double got, bool *outside)
+static int rank_of(struct looking *k, int64_t i, double got, int kind, bool *outside)
 {
 	int below = 0, ties = 0;
 
+	got = kind == SIZES ? fabs(got) : got;
 	for (int r = 0; r < DRAWS; r++) {
-		double want = as_stored(k->dtype, k->draws[r][i]), step = kw_dtype_is_float(k->dtype) ? kw_dtype_ulp(k->dtype, want) : 0;
+		double value = k->draws[r][i], want = kind == SIZES ? fabs(value) : value, step = kw_dtype_is_float(k->dtype) ? kw_dtype_ulp(k->dtype, want) : 0;
 		double tie = TIES * 0x1p-23 * fabs(want) + 2 * step;
 
 		if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= tie)
 			ties++;
 		else
 			below += want < got || isnan(got); /* NaN where there should be none is behind all others */
-		k->varies_want = k->varies_want || want != as_stored(k->dtype, k->draws[0][0]);
+		k->varies_want = k->varies_want || value != k->draws[0][0];
 	}
 	*outside = ties == 0 && (below == 0 || below == DRAWS);
 	return below + (int)(kw_next_u64(&k->rng) % (uint64_t)(ties + 1));
@@ -109,24 +112,29 @@ static enum kw_status rank_run(struct looking *k, struct kw_distribution *d, int
 	for (int r = 0; r < DRAWS && st == KW_OK; r++) {
 		kw_eval_draw(k->s->ev64, r + 1);
 		st = evaluate(k->s, k->output, k->shape, first, n, k->draws[r], err);
+		for (int64_t i = 0; i < n && st == KW_OK; i++)
+			k->draws[r][i] = as_stored(k->dtype, k->draws[r][i]);
 	}
 	kw_eval_draw(k->s->ev64, 0);
 	out->first = first;
 	out->n = st == KW_OK ? n : 0;
 	for (int64_t i = 0; i < out->n; i++) {
 		double v = kw_dtype_load(k->dtype, got + (size_t)(first + i) * kw_dtype_bytes(k->dtype));
-		bool outside;
-		int rank = rank_of(k, i, v, &outside);
+		bool outside = false, ignored;
 
+		for (int kind = 0; kind < KINDS; kind++) {
+			int rank = rank_of(k, i, v, kind, kind == VALUES ? &outside : &ignored);
+
+			if (d)
+				d->counts[kind][rank]++;
+			out->z[kind][i] = (float)((rank - mean) / deviation);
+		}
+		if (d)
+			d->total++;
 		k->outside += outside;
 		k->unwritten += outside && kw_is_poison(got, first + i, k->dtype, k->s->poison_seed);
 		k->first_got = i == 0 && first == 0 ? v : k->first_got;
 		k->varies_got = k->varies_got || v != kw_dtype_load(k->dtype, got);
-		if (d)
-			d->counts[rank]++;
-		if (d)
-			d->total++;
-		out->z[i] = (float)((rank - mean) / deviation);
 	}
 	return st;
 }
@@ -148,13 +156,22 @@ static double correlation(const float *a, const float *b, int64_t n)
 	return sum / sqrt((double)n);
 }
 
-static double chi_squared(const struct kw_distribution *d)
+static double chi_squared(const struct kw_distribution *d, int kind)
 {
 	double expected = d->total / RANKS, sum = 0;
 
 	for (int i = 0; i < RANKS; i++)
-		sum += (d->counts[i] - expected) * (d->counts[i] - expected) / expected;
+		sum += (d->counts[kind][i] - expected) * (d->counts[kind][i] - expected) / expected;
 	return sum;
+}
+
+/* The stronger of the two kinds. */
+static double strongest(const struct ranks *a, int64_t from_a, const struct ranks *b, int64_t from_b, int64_t n)
+{
+	double values = correlation(a->z[VALUES] + from_a, b->z[VALUES] + from_b, n);
+	double sizes = correlation(a->z[SIZES] + from_a, b->z[SIZES] + from_b, n);
+
+	return fabs(values) > fabs(sizes) ? values : sizes;
 }
 
 /* Whole numbers among the inputs: seeds are there. */
@@ -186,7 +203,7 @@ static void look_within(struct looking *k, enum kw_fill fill, const struct ranks
 	char text[300];
 
 	for (int64_t lag = 1; lag <= r->n / 2 && r->n - lag >= TELLING && !k->s->w->failed; lag++) {
-		double z = correlation(r->z, r->z + lag, r->n - lag);
+		double z = strongest(r, 0, r, lag, r->n - lag);
 
 		if (fabs(z) <= Z_LIMIT)
 			continue;
@@ -225,7 +242,7 @@ static enum kw_status look_apart(struct looking *k, enum kw_fill fill, const str
 		n = total - r->first - distance;
 	if (n < TELLING || (st = rank_run(k, NULL, r->first + distance, n, &k->other, err)) != KW_OK)
 		return n < TELLING ? KW_OK : st;
-	z = correlation(r->z, k->other.z, n);
+	z = strongest(r, 0, &k->other, 0, n);
 	snprintf(text, sizeof text, "the random numbers of %s repeat: elements %lld apart depend on each other",
 		 k->s->w->t->outputs[k->output].name, (long long)llabs(distance));
 	if (fabs(z) > Z_LIMIT)
@@ -242,7 +259,7 @@ static void look_back(struct looking *k, struct kw_distribution *d, enum kw_fill
 	snprintf(text, sizeof text, "the random numbers of %s are those of an earlier call with another seed",
 		 k->s->w->t->outputs[k->output].name);
 	for (int i = 0; i < EARLIER && i < d->trials && !k->s->w->failed; i++) {
-		double z = r->n >= TELLING && d->seeds[i] != seeds ? correlation(r->z, d->earlier[i].z, r->n) : 0;
+		double z = r->n >= TELLING && d->seeds[i] != seeds ? strongest(r, 0, &d->earlier[i], 0, r->n) : 0;
 
 		if (fabs(z) > Z_LIMIT)
 			refuse(k, fill, KW_S_STALE_OUTPUT, text, z);
@@ -256,7 +273,9 @@ static void look_back(struct looking *k, struct kw_distribution *d, enum kw_fill
 static void look_at_ranks(struct looking *k, const struct kw_distribution *d, enum kw_fill fill)
 {
 	const char *name = k->s->w->t->outputs[k->output].name;
-	double chi = d->total >= RANKS * LEAST ? chi_squared(d) : 0;
+	bool enough = d->total >= RANKS * LEAST;
+	double values = enough ? chi_squared(d, VALUES) : 0, sizes = enough ? chi_squared(d, SIZES) : 0, chi = fmax(values, sizes);
+	const double *counts = d->counts[sizes > values ? SIZES : VALUES];
 	char text[300];
 
 	if (k->unwritten && (kw_dtype_is_float(k->dtype) || 2 * k->unwritten >= k->outside)) {
@@ -266,9 +285,9 @@ static void look_at_ranks(struct looking *k, const struct kw_distribution *d, en
 		snprintf(text, sizeof text, "every element of %s is %.9g, and should be random", name, k->first_got);
 		refuse(k, fill, KW_S_CONSTANT, text, chi);
 	} else if (chi > CHI2_LIMIT) {
-		snprintf(text, sizeof text, "%s is not distributed as the reference: %.3g%% of its values are among the lowest %.3g%%, "
-			 "%.3g%% among the highest", name, 100 * (d->counts[0] + d->counts[1]) / d->total, 200.0 / RANKS,
-			 100 * (d->counts[RANKS - 1] + d->counts[RANKS - 2]) / d->total);
+		snprintf(text, sizeof text, "%s is not distributed as the reference: %.3g%% of its %s are among the lowest %.3g%%, "
+			 "%.3g%% among the highest", name, 100 * (counts[0] + counts[1]) / d->total, sizes > values ? "sizes" : "values",
+			 200.0 / RANKS, 100 * (counts[RANKS - 1] + counts[RANKS - 2]) / d->total);
 		refuse(k, fill, KW_S_MISMATCH, text, chi);
 	}
 }

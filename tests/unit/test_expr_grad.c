@@ -209,6 +209,7 @@ static void test_refused(void)
 
 		ok(!run_init(&r, bad[i].expr, bad[i].input, NULL), "%s is refused", bad[i].expr);
 		has_str(r.err.text, bad[i].message, "with the reason");
+		run_free(&r);
 	}
 }
 
