@@ -68,6 +68,22 @@ void kw_op_draft_release(struct kw_op_draft *d);
 /* Takes the mark from a draft. */
 enum kw_status kw_op_task_accept(const char *path, struct kw_error *err);
 
+/* --- an existing kernel as a candidate (import.c) --- */
+struct kw_op_import_opts {
+	const char *task, *file, *out;
+	const char *const *inputs;
+	size_t input_count;
+	const char *const *args;          /* "NAME=EXPR": what a parameter or a name of the host is */
+	size_t arg_count;
+	const char *entry, *grid, *block, *backend; /* NULL: as the text says */
+};
+struct kw_op_import {
+	struct kw_arena arena;
+	const char *plan, *text;          /* the lines that were made; the whole candidate */
+};
+enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_import *out, struct kw_error *err);
+void kw_op_import_release(struct kw_op_import *r);
+
 /* --- eval (eval.c) --- */
 struct kw_op_eval_opts {
 	const char *task, *file;

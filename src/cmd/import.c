@@ -1,0 +1,60 @@
+/* kwright import TASK FILE */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cmd/cmd.h"
+
+struct own {
+	struct kw_texts inputs, args;
+	const char *out, *entry, *grid, *block, *backend;
+};
+
+/* "kernel.cu" beside us becomes "kernel.candidate.cu" here. */
+static const char *default_out(const char *file, char *out, size_t out_bytes)
+{
+	const char *base = kw_path_base(file), *dot = strrchr(base, '.');
+
+	snprintf(out, out_bytes, "%.*s.candidate%s", dot ? (int)(dot - base) : (int)strlen(base), base, dot ? dot : "");
+	return out;
+}
+
+enum kw_status kw_cmd_import(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
+{
+	static const struct kw_option options[] = {
+		{ "out", KW_OPT_TEXT, offsetof(struct own, out), "FILE", "where the candidate goes (NAME.candidate.cu)" },
+		{ "arg", KW_OPT_TEXTS, offsetof(struct own, args), "NAME=EXPR", "what a parameter is: a tensor, or a number of the dims" },
+		{ "entry", KW_OPT_TEXT, offsetof(struct own, entry), "NAME", "the one kernel to take" },
+		{ "grid", KW_OPT_TEXT, offsetof(struct own, grid), "EXPR", "where no launch says it: rows, or cdiv(n, 256), 4" },
+		{ "block", KW_OPT_TEXT, offsetof(struct own, block), "EXPR", "likewise" },
+		{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language; else by the file's ending" },
+		{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
+		  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+	};
+	static const struct kw_syntax syntax = {
+		"import", "TASK FILE", 2, 2,
+		"Makes a candidate of a kernel that you have: its launches (name<<<grid, block>>>(...)) become plan lines, host code\n"
+		"goes, parameters are matched with the task's tensors and dims by name or order; what the text does not say is asked\n"
+		"for. `kwright optimize TASK --from FILE` starts there.",
+		"kwright import softmax my_softmax.cu", options, sizeof(options) / sizeof(options[0]), false
+	};
+	struct own own = { 0 };
+	struct kw_op_import_opts o;
+	struct kw_op_import r;
+	char name[600];
+	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, &own, err);
+
+	if (status != KW_OK || cmd->helped)
+		return status;
+	o = (struct kw_op_import_opts){ .task = cmd->args[0], .file = cmd->args[1], .inputs = own.inputs.text,
+					.input_count = own.inputs.count, .args = own.args.text, .arg_count = own.args.count,
+					.entry = own.entry, .grid = own.grid, .block = own.block, .backend = own.backend,
+					.out = own.out ? own.out : default_out(cmd->args[1], name, sizeof(name)) };
+	status = kw_op_import(&o, &r, err);
+	if (status == KW_OK && cmd->json)
+		status = kw_print_json(json_pack("{s:s, s:s}", "file", o.out, "plan", r.plan), err);
+	else if (status == KW_OK)
+		printf("%s%s\nread these lines: they say how it is called\n", r.plan, o.out);
+	kw_op_import_release(&r);
+	return status;
+}
