@@ -97,7 +97,8 @@ static void tell_places(void *arg, int metric)
 	int list[8], n = 0, all = 0;
 	const char *text = NULL;
 
-	if (u->seen[metric])
+	/* Where the inner loops are is for the vectoriser's report, not for people. */
+	if (u->seen[metric] || metric == KW_M_C_LOOPS)
 		return;
 	u->seen[metric] = true;
 	for (const struct kw_place *p = u->k->places; p; p = p->next)

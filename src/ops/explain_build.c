@@ -222,6 +222,15 @@ static struct kw_launch *function_at(struct kw_launches *l, int line)
 	return best;
 }
 
+/* Outer loops are never vectorised where an inner one is. */
+static bool is_inner_loop(const struct kw_launch *k, int line)
+{
+	for (const struct kw_place *p = k->places; p; p = p->next)
+		if (p->metric == KW_M_C_LOOPS && p->line == line)
+			return true;
+	return false;
+}
+
 static void put_report(struct kw_launches *l, const char *text, size_t len)
 {
 	struct kw_str rest = { text, len }, line;
@@ -233,7 +242,7 @@ static void put_report(struct kw_launches *l, const char *text, size_t len)
 		struct kw_launch *k = colon && kw_str_starts(line, "candidate.c:")
 					      ? function_at(l, (int)strtol(colon + 1, NULL, 10)) : NULL;
 
-		if (k)
+		if (k && (memmem(line.ptr, line.len, "optimized:", 10) || is_inner_loop(k, (int)strtol(colon + 1, NULL, 10))))
 			kw_read_vector_report(line.ptr, line.len, k);
 	}
 	/* The compiler reports every attempt: a loop that a later attempt took is fine. */

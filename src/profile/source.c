@@ -264,6 +264,15 @@ static void literal(struct scan *s, size_t i)
 		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);
 }
 
+/* (A_PITCH - 8) */
+static bool all_constant(const struct scan *s, size_t open)
+{
+	for (size_t i = open + 1; i < s->t->list[open].match; i++)
+		if (s->t->list[i].kind == KW_TOKEN_WORD && !is_constant(s, i))
+			return false;
+	return true;
+}
+
 static void division(struct scan *s, size_t i)
 {
 	bool remainder = kw_token_is(s->t, i, "%") || kw_token_is(s->t, i, "%=");
@@ -273,7 +282,7 @@ static void division(struct scan *s, size_t i)
 		return;
 	if (right >= s->to || is_constant(s, right) || s->t->list[right].kind == KW_TOKEN_NUMBER)
 		return;
-	if (kw_token_is(s->t, right, "(") && !remainder)
+	if (kw_token_is(s->t, right, "(") && (!remainder || all_constant(s, right)))
 		return;
 	if (!remainder && !find_name(s, right, INTEGER) && !kw_token_is(s->t, right, "blockDim") &&
 	    !kw_token_is(s->t, right, "gridDim"))

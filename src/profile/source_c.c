@@ -1,4 +1,5 @@
 /* A C function: its loops, what is parallel, what strides, sums with one accumulator, writes by thread numbers. */
+#include <ctype.h>
 #include <string.h>
 
 #include "profile/input.h"
@@ -17,6 +18,8 @@ struct c_scan {
 	size_t scalar_count;
 	size_t threads[16];               /* names of thread numbers */
 	size_t thread_count;
+	size_t arrays[32];                /* names of arrays on the stack: small, and in registers where they are unrolled */
+	size_t array_count, body;         /* body: its '{' */
 	bool simd, parallel;              /* a pragma waits for its loop */
 	size_t parallel_end;
 	bool doubles;
@@ -66,6 +69,8 @@ static void loop(struct c_scan *s, size_t i)
 		at++;
 	l->var = at < close && at > open + 1 ? at - 1 : 0;
 	kw_launch_add_count(s->k, KW_M_C_LOOPS, 1);
+	if (l->inner)
+		kw_launch_place(s->k, KW_M_C_LOOPS, s->t->list[i].line, KW_STR(""));
 	if (l->parallel)
 		kw_launch_add_count(s->k, KW_M_C_PARALLEL, 1);
 }
@@ -86,6 +91,9 @@ static void declaration(struct c_scan *s, size_t i)
 	if ((kw_token_is(s->t, i - 1, "float") || kw_token_is(s->t, i - 1, "double")) &&
 	    !kw_token_is(s->t, i + 1, "[") && !kw_token_is(s->t, i + 1, "(") && s->scalar_count < MAX_SCALARS)
 		s->scalars[s->scalar_count++] = i;
+	if (i > s->body && s->t->list[i - 1].kind == KW_TOKEN_WORD && kw_token_is(s->t, i + 1, "[") &&
+	    !kw_token_is(s->t, i - 1, "return") && s->array_count < 32)
+		s->arrays[s->array_count++] = i;
 	if (kw_token_is(s->t, i + 1, "=") && kw_token_is(s->t, i + 2, "omp_get_thread_num") && s->thread_count < 16)
 		s->threads[s->thread_count++] = i;
 	if (kw_token_is(s->t, i, "double"))
@@ -108,6 +116,22 @@ static void reduction(struct c_scan *s, size_t i)
 	fact(s, KW_M_C_REDUCTION, i);
 }
 
+/* A macro by its name: NC, TILE_M. */
+static bool is_constant(const struct kw_tokens *t, size_t i)
+{
+	const struct kw_token *k = &t->list[i];
+
+	for (uint32_t n = 0; n < k->len; n++)
+		if (!isupper((unsigned char)k->ptr[n]) && !isdigit((unsigned char)k->ptr[n]) && k->ptr[n] != '_')
+			return false;
+	return true;
+}
+
+static bool is_stride(const struct kw_tokens *t, size_t i)
+{
+	return t->list[i].kind == KW_TOKEN_WORD && !is_constant(t, i);
+}
+
 static void subscript(struct c_scan *s, size_t i)
 {
 	static const char *const writes[] = { "=", "+=", "-=", "*=", "++", "--", "/=", NULL };
@@ -123,13 +147,13 @@ static void subscript(struct c_scan *s, size_t i)
 	if (s->depth && kw_token_is(s->t, open + 1, "omp_get_thread_num") &&
 	    kw_tokens_hold(s->t, close + 1, close + 2, writes))
 		fact(s, KW_M_C_FALSE_SHARING, i);
-	if (!l || !l->inner || !l->var)
+	if (!l || !l->inner || !l->var || is_name(s, s->arrays, s->array_count, i))
 		return;
 	/* a[k * n + j] with k the innermost index, also a[k][j] */
 	for (size_t k = open + 1; k < close; k++)
 		if (kw_token_same(s->t, k, l->var) &&
-		    ((kw_token_is(s->t, k + 1, "*") && s->t->list[k + 2].kind == KW_TOKEN_WORD) ||
-		     (k > open + 1 && kw_token_is(s->t, k - 1, "*") && s->t->list[k - 2].kind == KW_TOKEN_WORD))) {
+		    ((kw_token_is(s->t, k + 1, "*") && is_stride(s->t, k + 2)) ||
+		     (k > open + 1 && kw_token_is(s->t, k - 1, "*") && is_stride(s->t, k - 2)))) {
 			fact(s, KW_M_C_STRIDED, i);
 			return;
 		}
@@ -137,11 +161,15 @@ static void subscript(struct c_scan *s, size_t i)
 		fact(s, KW_M_C_STRIDED, i);
 }
 
+/* In the body of an innermost loop, by a value that is not known when it is compiled. */
 static void division(struct c_scan *s, size_t i)
 {
-	if (!kw_token_is(s->t, i, "%") || s->t->list[i + 1].kind != KW_TOKEN_WORD || s->depth == 0)
+	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+
+	if (!kw_token_is(s->t, i, "%") || s->t->list[i + 1].kind != KW_TOKEN_WORD || is_constant(s->t, i + 1))
 		return;
-	fact(s, KW_M_CODE_DIV_LOOP, i);
+	if (l && l->inner && i >= l->start)
+		fact(s, KW_M_CODE_DIV_LOOP, i);
 }
 
 static void doubles(struct c_scan *s, size_t i)
@@ -163,6 +191,9 @@ void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_laun
 		return;
 	s->t = t;
 	s->k = k;
+	s->body = from;
+	while (s->body < to && !kw_token_is(t, s->body, "{"))
+		s->body++;
 	k->value[KW_M_C_LOOPS] = k->value[KW_M_C_PARALLEL] = k->value[KW_M_CODE_DIV_LOOP] = 0;
 	for (size_t i = from; i < to && i + 1 < t->count; i++) {
 		while (s->depth && i > s->loops[s->depth - 1].end)
