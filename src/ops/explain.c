@@ -62,6 +62,49 @@ static enum kw_status read_more(int fd, const char *path, struct kw_buf *out, si
 	return KW_OK;
 }
 
+static uint32_t unit_at(const char *p, bool little)
+{
+	return little ? (uint32_t)(unsigned char)p[0] | (uint32_t)(unsigned char)p[1] << 8
+		      : (uint32_t)(unsigned char)p[1] | (uint32_t)(unsigned char)p[0] << 8;
+}
+
+static void add_utf8(struct kw_buf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		kw_buf_addc(out, (char)c);
+	} else if (c < 0x800) {
+		kw_buf_addc(out, (char)(0xc0 | c >> 6));
+		kw_buf_addc(out, (char)(0x80 | (c & 63)));
+	} else {
+		kw_buf_addc(out, (char)(0xe0 | c >> 12));
+		kw_buf_addc(out, (char)(0x80 | (c >> 6 & 63)));
+		kw_buf_addc(out, (char)(0x80 | (c & 63)));
+	}
+}
+
+/* A shell of Windows writes what a program prints as UTF-16 with a mark in front. */
+static enum kw_status from_utf16(const char *path, struct kw_buf *b, struct kw_error *err)
+{
+	bool little = (unsigned char)b->ptr[0] == 0xff;
+	struct kw_buf out;
+
+	kw_buf_init(&out, b->max_bytes);
+	for (size_t i = 2; i + 1 < b->len; i += 2) {
+		uint32_t c = unit_at(b->ptr + i, little);
+
+		/* Halves of a pair are no letter that any reader looks for. */
+		add_utf8(&out, c >= 0xd800 && c < 0xe000 ? '?' : c ? c : ' ');
+	}
+	kw_buf_release(b);
+	*b = out;
+	return out.full ? kw_fail(err, KW_ERR_NOMEM, path, "out of memory") : KW_OK;
+}
+
+static bool is_utf16(const struct kw_buf *b)
+{
+	return b->len >= 2 && (memcmp(b->ptr, "\xff\xfe", 2) == 0 || memcmp(b->ptr, "\xfe\xff", 2) == 0);
+}
+
 /* An export of any size: lines as they come, so that memory holds what is found and not the file. */
 static enum kw_status stream(int fd, const char *path, struct kw_buf *b, struct kw_launches *out, struct kw_error *err)
 {
@@ -238,6 +281,14 @@ static enum kw_status read_input(const char *path, struct kw_explained_input *in
 	in->file = strcmp(path, "-") == 0 ? "standard input" : path;
 	kw_launches_init(&in->launches, a, in->file);
 	s = read_more(fd, path, &b, HEAD_BYTES, &ended, err);
+	if (s == KW_OK && is_utf16(&b)) {
+		if (!ended)
+			s = read_more(fd, path, &b, WHOLE_BYTES, &ended, err);
+		if (s == KW_OK && !ended)
+			s = kw_fail(err, KW_ERR_LIMIT, path, "UTF-16 text of over 64 MB is not read");
+		if (s == KW_OK)
+			s = from_utf16(path, &b, err);
+	}
 	if (s == KW_OK) {
 		kw_buf_addz(&b, "");
 		in->kind = kw_input_recognise(path, b.ptr ? b.ptr : "", b.len);

@@ -31,9 +31,12 @@ static const char *after_triple(const char *p, const char *end)
 static size_t name_end(struct kw_str line, struct kw_launch *k)
 {
 	const char *end = line.ptr + line.len;
-	const char *context = memmem(line.ptr, line.len, ", Context ", 10);
+	const char *context = memmem(line.ptr, line.len, ", Context ", 10), *invocations;
 	size_t stop = context ? (size_t)(context - line.ptr) : line.len;
 
+	/* A summary: how often, before where. */
+	if ((invocations = memmem(line.ptr, stop, ", Invocations ", 14)) != NULL)
+		stop = (size_t)(invocations - line.ptr);
 	for (size_t i = stop; i-- > 0;) {
 		const char *grid = line.ptr + i, *x = after_triple(grid, end), *tail;
 
