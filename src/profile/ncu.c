@@ -319,6 +319,19 @@ static bool is_key(const struct kw_ncu *r, size_t i, struct kw_str pid, struct k
 	       kw_str_eqz(kernel, r->out->list[i]->kernel);
 }
 
+enum { SLOTS = 16384 };
+
+static uint32_t slot_of(struct kw_str pid, struct kw_str id, struct kw_str kernel)
+{
+	const struct kw_str parts[] = { pid, id, kernel };
+	uint32_t h = 2166136261u;
+
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < parts[k].len; i++)
+			h = (h ^ (unsigned char)parts[k].ptr[i]) * 16777619u;
+	return h % SLOTS;
+}
+
 static void keep_key(struct kw_ncu *r, size_t i, struct kw_str pid, struct kw_str id)
 {
 	if (i >= r->keys_cap) {
@@ -367,6 +380,7 @@ static struct kw_launch *launch_of(struct kw_ncu *r)
 {
 	struct kw_str id = field(r, KW_NCU_ID), pid = field(r, KW_NCU_PID), kernel = field(r, KW_NCU_KERNEL);
 	size_t n = r->out->count < r->keys_cap ? r->out->count : r->keys_cap;
+	uint32_t *hint;
 
 	if (id.len == 0)
 		id = field(r, KW_NCU_TIME);
@@ -377,6 +391,13 @@ static struct kw_launch *launch_of(struct kw_ncu *r)
 			r->now_index = i;
 			return r->now = r->out->list[i];
 		}
+	if (!r->slots)
+		r->slots = kw_arena_calloc(r->out->arena, SLOTS, sizeof(*r->slots));
+	hint = r->slots ? &r->slots[slot_of(pid, id, kernel)] : NULL;
+	if (hint && *hint > r->first && *hint <= n && is_key(r, *hint - 1, pid, id, kernel)) {
+		r->now_index = *hint - 1;
+		return r->now = r->out->list[r->now_index];
+	}
 	for (size_t i = n; i-- > r->first;)
 		if (is_key(r, i, pid, id, kernel)) {
 			r->now_index = i;
@@ -386,6 +407,8 @@ static struct kw_launch *launch_of(struct kw_ncu *r)
 	if (!r->now)
 		return NULL;
 	r->now_index = r->out->count - 1;
+	if (hint)
+		*hint = (uint32_t)r->out->count;
 	keep_key(r, r->now_index, pid, id);
 	if (r->now_index < r->keys_cap)
 		r->now->id = r->ids[r->now_index];

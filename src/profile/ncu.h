@@ -41,6 +41,7 @@ struct kw_ncu {
 	size_t now_index;
 	const char **pids, **ids;         /* of each launch, for rows that come back to it */
 	size_t keys_cap;
+	uint32_t *slots;                  /* where a key was seen last: index + 1; a hint that is checked */
 	bool in_section, text_summary;    /* the details page */
 	struct kw_buf rule;               /* text of a rule of the details page */
 	char rule_type[8];
