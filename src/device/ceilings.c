@@ -82,14 +82,28 @@ struct member {
 	int index;
 };
 
+static void compute(const struct team *t)
+{
+	if (t->way == WAY_F32)
+		kw_loop_fma_f32(t->rounds);
+	else
+		kw_loop_fma_f64(t->rounds);
+}
+
 static void work(struct team *t, int64_t call, int index)
 {
 	bool both = ways[t->way].kind == KW_CEILING_COPY;
 	int64_t span = both ? t->call_bytes / 2 : t->call_bytes, grains = span / GRAIN;
 	int64_t from = grains * index / t->threads * GRAIN, to = grains * (index + 1) / t->threads * GRAIN;
-	char *a = t->memory + call % t->calls * t->call_bytes, *b = a + (both ? span : 0);
 	size_t n = (size_t)(to - from);
+	char *a, *b;
 
+	if (!t->memory) {
+		compute(t);
+		return;
+	}
+	a = t->memory + call % t->calls * t->call_bytes;
+	b = a + (both ? span : 0);
 	switch (t->way) {
 	case WAY_READ: t->sink += kw_loop_read(a + from, n); break;
 	case WAY_READ_STREAMS: t->sink += kw_loop_read_streams(a + from, n); break;
@@ -99,8 +113,6 @@ static void work(struct team *t, int64_t call, int index)
 	case WAY_COPY: kw_loop_copy(b + from, a + from, n); break;
 	case WAY_COPY_STREAM: kw_loop_copy_stream(b + from, a + from, n); break;
 	case WAY_COPY_STREAMS: kw_loop_copy_streams(b + from, a + from, n); break;
-	case WAY_F32: kw_loop_fma_f32(t->rounds); break;
-	case WAY_F64: kw_loop_fma_f64(t->rounds); break;
 	default: break;
 	}
 }
