@@ -152,7 +152,7 @@ struct call {
 	struct kw_ask ask;
 	struct kw_model *model;
 	struct kw_answer answer;
-	bool has_answer, recalled, wanted;
+	bool has_answer, recalled, wanted, done;
 	enum kw_status status;
 	struct kw_error err;
 };
@@ -242,53 +242,79 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	return KW_OK;
 }
 
-struct crew {
+struct kw_pending {
+	struct kw_arena scratch;                     /* prompts are large, and nobody needs them afterwards */
+	const struct kw_request *requests;
 	struct call *calls;
-	size_t count;
+	size_t count, settled;
 	_Atomic size_t next;
+	pthread_t threads[KW_PARALLEL_MAX];
+	size_t started;
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
 };
 
 static void *work(void *arg)
 {
-	struct crew *w = arg;
+	struct kw_pending *p = arg;
 
 	for (;;) {
-		size_t i = atomic_fetch_add(&w->next, 1);
-		struct call *c = &w->calls[i];
+		size_t i = atomic_fetch_add(&p->next, 1);
+		struct call *c = &p->calls[i];
 
-		if (i >= w->count)
+		if (i >= p->count)
 			return NULL;
 		if (!c->wanted)
 			continue;
 		kw_error_reset(&c->err);
 		c->status = kw_model_ask(c->model, &c->ask, &c->answer, &c->err);
-		c->has_answer = c->status == KW_OK;
-		if (!c->has_answer)
+		if (c->status != KW_OK)
 			kw_answer_release(&c->answer);
+		pthread_mutex_lock(&p->lock);
+		c->has_answer = c->status == KW_OK;
+		c->done = true;
+		pthread_cond_broadcast(&p->answered);
+		pthread_mutex_unlock(&p->lock);
 	}
 }
 
-/* All that are wanted, at most so many at once. */
-static void call_all(struct kw_agent *g, struct call *calls, size_t n)
+static void join_all(struct kw_pending *p)
 {
-	struct crew w = { .calls = calls, .count = n };
-	pthread_t threads[KW_PARALLEL_MAX];
-	size_t most = (size_t)kw_agent_parallel(g), started = 0, wanted = 0;
+	for (size_t i = 0; i < p->started; i++)
+		pthread_join(p->threads[i], NULL);
+	p->started = 0;
+}
 
-	for (size_t i = 0; i < n; i++)
-		wanted += calls[i].wanted;
-	for (size_t i = 0; i < n && g->watch && wanted; i++)
-		if (calls[i].wanted) {
-			g->watch(g->watch_arg, calls[i].ask.role, true);
-			break;
+/* Sends all that are wanted, so many at once. One alone, and what works here, is waited for. */
+static void send_all(struct kw_agent *g, struct kw_pending *p)
+{
+	size_t most = (size_t)kw_agent_parallel(g), wanted = 0;
+	const char *role = "";
+	bool local = false;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->calls[i].wanted) {
+			role = p->calls[i].ask.role;
+			local = local || kw_model_local(p->calls[i].model);
+			wanted++;
 		}
+	if (g->watch && wanted)
+		g->watch(g->watch_arg, role, true);
 	most = most < wanted ? most : wanted;
-	while (most > 1 && started < most && pthread_create(&threads[started], NULL, work, &w) == 0)
-		started++;
-	if (started == 0)
-		work(&w);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+	while (wanted > 1 && p->started < most && pthread_create(&p->threads[p->started], NULL, work, p) == 0)
+		p->started++;
+	if (p->started == 0)
+		work(p);
+	else if (local)
+		join_all(p);
+}
+
+static void wait_for(struct kw_pending *p, const struct call *c)
+{
+	pthread_mutex_lock(&p->lock);
+	while (c->wanted && !c->done)
+		pthread_cond_wait(&p->answered, &p->lock);
+	pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- what came of it ---- */
@@ -406,67 +432,139 @@ static bool ask_again(const struct kw_turn *t, enum kw_role role)
 	return t->asked && makes_code(role) && t->reply.kind != KW_REPLY_SOURCE && t->reply.kind != KW_REPLY_SAME;
 }
 
+static void release_pending(struct kw_pending *p)
+{
+	join_all(p);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->calls[i].has_answer)
+			kw_answer_release(&p->calls[i].answer);
+	pthread_cond_destroy(&p->answered);
+	pthread_mutex_destroy(&p->lock);
+	kw_arena_release(&p->scratch);
+	kw_free(p->calls);
+	kw_free(p);
+}
+
+static enum kw_status new_pending(const struct kw_request *requests, size_t count_, struct kw_pending **out, struct kw_error *err)
+{
+	struct kw_pending *p = kw_calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (p)
+		p->calls = kw_calloc(count_ + 1, sizeof(*p->calls));
+	if (!p || !p->calls) {
+		kw_free(p);
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for %zu calls", count_);
+	}
+	kw_arena_init(&p->scratch, scratch_bytes);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->answered, NULL);
+	p->requests = requests;
+	p->count = count_;
+	*out = p;
+	return KW_OK;
+}
+
 /* One more call where the first was of no use; a context that is too small gets a shorter prompt. */
 static enum kw_status second_chance(struct kw_agent *g, const struct kw_request *r, struct kw_arena *a, struct kw_turn *turn,
 				    struct kw_error *err)
 {
 	bool shorter = turn->reply.kind == KW_REPLY_TOO_LONG;
-	struct kw_arena scratch;
+	struct kw_pending *p;
 	struct kw_turn next;
-	struct call c;
 	enum kw_status status;
 
 	if (!ask_again(turn, r->role))
 		return KW_OK;
-	kw_arena_init(&scratch, scratch_bytes);
-	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), &scratch, &c, err);
+	status = new_pending(r, 1, &p, err);
+	if (status != KW_OK)
+		return status;
+	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), &p->scratch, &p->calls[0], err);
 	if (status == KW_OK) {
-		call_all(g, &c, 1);
-		status = settle(g, &c, a, &next, err);
-		if (c.has_answer)
-			kw_answer_release(&c.answer);
+		send_all(g, p);
+		status = settle(g, &p->calls[0], a, &next, err);
 		if (status == KW_OK && next.asked)
 			*turn = next;
 	}
-	kw_arena_release(&scratch);
+	release_pending(p);
 	return status;
 }
 
-enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *requests, size_t count_, struct kw_arena *a,
-			    struct kw_turn *turns, struct kw_error *err)
+enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *requests, size_t count_, struct kw_pending **out,
+			      struct kw_error *err)
 {
-	struct call *calls = kw_calloc(count_ + 1, sizeof(*calls));
-	struct kw_arena scratch; /* prompts are large, and nobody needs them afterwards */
-	enum kw_status status = calls ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for %zu calls", count_);
-	bool any = false;
+	struct kw_pending *p;
+	enum kw_status status = new_pending(requests, count_, &p, err);
 
-	kw_arena_init(&scratch, scratch_bytes);
+	*out = NULL;
+	if (status != KW_OK)
+		return status;
 	for (size_t i = 0; i < count_ && status == KW_OK; i++)
-		status = prepare(g, &requests[i], NULL, prompt_limit(g), &scratch, &calls[i], err);
+		status = prepare(g, &requests[i], NULL, prompt_limit(g), &p->scratch, &p->calls[i], err);
+	if (status != KW_OK) {
+		release_pending(p);
+		return status;
+	}
+	send_all(g, p);
+	*out = p;
+	return KW_OK;
+}
+
+enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_turn *turn,
+			     struct kw_error *err)
+{
+	enum kw_status status;
+
+	if (g->watch && p->calls[i].wanted)
+		g->watch(g->watch_arg, p->calls[i].ask.role, true);
+	wait_for(p, &p->calls[i]);
+	p->settled = i + 1;
+	status = settle(g, &p->calls[i], a, turn, err);
 	if (status == KW_OK)
-		call_all(g, calls, count_);
-	/* All that was answered is kept, even where one of them failed: it is paid. */
-	for (size_t i = 0; calls && i < count_; i++) {
-		struct kw_error own;
-		enum kw_status one = settle(g, &calls[i], a, &turns[i], status == KW_OK ? err : &own);
-
-		status = status == KW_OK ? one : status;
-	}
-	for (size_t i = 0; i < count_ && status == KW_OK; i++)
-		status = second_chance(g, &requests[i], a, &turns[i], err);
-	for (size_t i = 0; calls && i < count_; i++) {
-		any = any || calls[i].has_answer;
-		if (calls[i].has_answer)
-			kw_answer_release(&calls[i].answer);
-	}
-	kw_free(calls);
-	kw_arena_release(&scratch);
+		status = second_chance(g, &p->requests[i], a, turn, err);
 	if (g->watch)
 		g->watch(g->watch_arg, "", false);
 	if (status == KW_ERR_INTERRUPTED) {
 		g->stop = KW_RUN_INTERRUPTED;
 		return KW_NO;
 	}
+	return status;
+}
+
+/* What was answered is kept even if nobody takes it: it is paid. */
+enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+
+	if (!p)
+		return KW_OK;
+	join_all(p);
+	for (size_t i = p->settled; i < p->count; i++) {
+		struct kw_turn ignored;
+		struct kw_error own;
+		enum kw_status one = p->calls[i].has_answer ? settle(g, &p->calls[i], &p->scratch, &ignored, status == KW_OK ? err : &own)
+							    : KW_OK;
+
+		status = status == KW_OK ? one : status;
+	}
+	release_pending(p);
+	return status;
+}
+
+enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *requests, size_t count_, struct kw_arena *a,
+			    struct kw_turn *turns, struct kw_error *err)
+{
+	struct kw_pending *p;
+	struct kw_error own;
+	bool any = false;
+	enum kw_status status = kw_agent_begin(g, requests, count_, &p, err), ended;
+
+	for (size_t i = 0; i < count_ && status == KW_OK; i++) {
+		status = kw_agent_take(g, p, i, a, &turns[i], err);
+		any = any || turns[i].asked;
+	}
+	ended = kw_agent_end(g, p, status == KW_OK ? err : &own);
+	status = status == KW_OK ? ended : status;
 	return status == KW_OK && !any ? KW_NO : status;
 }
 

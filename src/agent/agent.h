@@ -68,6 +68,16 @@ enum kw_status kw_agent_join(struct kw_agent *g, struct kw_store *store, int64_t
  * asked false. */
 enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *requests, size_t count, struct kw_arena *a,
 			    struct kw_turn *turns, struct kw_error *err);
+/* The same in parts, so that what was answered can be judged while others are still waited for: begin sends count requests, take
+ * waits for the i-th (in their order; once each), end waits for the rest, which are kept all the same. The facts of a request and
+ * the candidate that they name as parent must live until it is taken. Where a model works on this machine begin waits for all: it would
+ * disturb what is timed. */
+struct kw_pending;
+enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *requests, size_t count, struct kw_pending **out,
+			      struct kw_error *err);
+enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_turn *turn,
+			     struct kw_error *err);
+enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_error *err); /* NULL is fine */
 /* Why nobody is asked any more: TOKENS, MONEY, USELESS, INTERRUPTED, or EXHAUSTED (the provider has no more answers). */
 enum kw_run_state kw_agent_stop(const struct kw_agent *g);
 /* A kernel that needs no further judging: an answer that repeats it is of no use. */

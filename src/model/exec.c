@@ -108,5 +108,5 @@ static void close_exec(void *state)
 
 const struct kw_provider kw_provider_exec = {
 	.name = "exec", .argument = "COMMAND", .title = "a command: the prompt on its standard input, the answer on its output",
-	.open = open_exec, .ask = ask, .close = close_exec,
+	.open = open_exec, .ask = ask, .close = close_exec, .local = true,
 };

@@ -215,3 +215,8 @@ const char *kw_model_provider(const struct kw_model *m)
 {
 	return m->provider->name;
 }
+
+bool kw_model_local(const struct kw_model *m)
+{
+	return m->provider->local;
+}

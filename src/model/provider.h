@@ -79,6 +79,7 @@ struct kw_provider {
 	enum kw_status (*ask)(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err);
 	/* Optional. */
 	void (*close)(void *state);
+	bool local;                       /* works on this machine: nothing is timed while it is asked */
 };
 const struct kw_provider *const *kw_provider_all(size_t *count);
 
@@ -91,6 +92,7 @@ enum kw_status kw_model_ask(struct kw_model *m, const struct kw_ask *a, struct k
 void kw_model_close(struct kw_model *m);             /* NULL is fine */
 const char *kw_model_spec(const struct kw_model *m); /* as it was opened */
 const char *kw_model_provider(const struct kw_model *m);
+bool kw_model_local(const struct kw_model *m);
 /* About how many tokens a text is, for limits and where nobody counted. */
 int64_t kw_tokens_estimate(size_t bytes);
 

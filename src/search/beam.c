@@ -83,7 +83,7 @@ static enum kw_status next(struct kw_search *s, void *state, struct kw_step *ste
 	}
 	status = ask(s, st, err);
 	if (status == KW_OK)
-		*more = kw_batch_next(&st->batch, step);
+		status = kw_batch_next(&st->w, &st->batch, step, more, err);
 	step->round = kw_arena_printf(s->arena, "%zu kernels", st->batch.count);
 	return status;
 }
@@ -101,9 +101,20 @@ static enum kw_status again(struct kw_search *s, void *state, struct kw_step *st
 	struct state *st = state;
 
 	(void)s;
-	(void)err;
-	*more = kw_batch_next(&st->batch, step);
-	return KW_OK;
+	/* After the kernel that it starts from there is no batch yet. */
+	if (!st->batch.pending) {
+		*more = false;
+		return KW_OK;
+	}
+	return kw_batch_next(&st->w, &st->batch, step, more, err);
+}
+
+static void end(void *state)
+{
+	struct state *st = state;
+
+	if (st)
+		kw_batch_end(&st->w, &st->batch);
 }
 
 const struct kw_strategy kw_strategy_beam = {
@@ -113,6 +124,7 @@ const struct kw_strategy kw_strategy_beam = {
 	.next = next,
 	.told = told,
 	.again = again,
+	.end = end,
 	.rounds = ROUNDS,
 	.needs_model = true,
 };

@@ -163,17 +163,17 @@ static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error
 }
 
 /* The next child that is not an earlier kernel in other clothes. */
-static bool next_child(struct kw_search *s, struct state *st, struct kw_step *step)
+static enum kw_status next_child(struct kw_search *s, struct state *st, struct kw_step *step, bool *more, struct kw_error *err)
 {
-	st->at = st->batch.next;
-	if (!kw_batch_next(&st->batch, step))
-		return false;
-	if (!step->idle && !new_shape(st, step->candidate.source)) {
+	enum kw_status status = kw_batch_next(&st->w, &st->batch, step, more, err);
+
+	st->at = st->batch.next ? st->batch.next - 1 : 0;
+	if (status == KW_OK && *more && !step->idle && !new_shape(st, step->candidate.source)) {
 		const char *why = kw_arena_printf(s->arena, "%s: an earlier kernel but for blanks and comments", step->what);
 
 		*step = (struct kw_step){ .idle = true, .what = why ? why : step->what };
 	}
-	return true;
+	return status;
 }
 
 static enum kw_status next(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
@@ -194,7 +194,7 @@ static enum kw_status next(struct kw_search *s, void *state, struct kw_step *ste
 		migrate(st);
 	status = ask(s, st, err);
 	if (status == KW_OK)
-		*more = next_child(s, st, step);
+		status = next_child(s, st, step, more, err);
 	step->round = kw_arena_printf(s->arena, "generation of %zu", st->batch.count);
 	return status;
 }
@@ -212,9 +212,19 @@ static void told(struct kw_search *s, void *state, const struct kw_step *step, c
 
 static enum kw_status again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
 {
-	(void)err;
-	*more = next_child(s, state, step);
-	return KW_OK;
+	struct state *st = state;
+
+	*more = false;
+	/* After the kernel that it starts from there is no generation yet. */
+	return st->batch.pending ? next_child(s, st, step, more, err) : KW_OK;
+}
+
+static void end(void *state)
+{
+	struct state *st = state;
+
+	if (st)
+		kw_batch_end(&st->w, &st->batch);
 }
 
 const struct kw_strategy kw_strategy_evolve = {
@@ -224,6 +234,7 @@ const struct kw_strategy kw_strategy_evolve = {
 	.next = next,
 	.told = told,
 	.again = again,
+	.end = end,
 	.rounds = GENERATIONS,
 	.patience = PATIENCE,
 	.needs_model = true,

@@ -57,11 +57,15 @@ static enum kw_status look(struct kw_search *s, struct state *st, const struct k
 static enum kw_status look_at_all(struct kw_search *s, struct state *st, struct kw_batch *b, struct kw_error *err)
 {
 	struct kw_step step;
+	bool more = true;
 	enum kw_status status = KW_OK;
 
-	while (status == KW_OK && kw_batch_next(b, &step))
-		if (!step.idle)
+	while (status == KW_OK && more) {
+		status = kw_batch_next(&st->w, b, &step, &more, err);
+		if (status == KW_OK && more && !step.idle)
 			status = look(s, st, &step.candidate, step.what, err);
+	}
+	kw_batch_end(&st->w, b);
 	qsort(st->at, st->count, sizeof(*st->at), by_ns);
 	return status;
 }

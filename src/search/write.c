@@ -231,31 +231,65 @@ enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *bes
 	return status;
 }
 
+/* A copy of a request that lives as long as its answer is waited for. */
+static bool copy_request(struct kw_search *s, const struct kw_request *from, struct kw_request *to)
+{
+	struct kw_prompt_facts *facts = kw_arena_copy(s->arena, from->facts, sizeof(*facts));
+
+	*to = *from;
+	to->facts = facts;
+	if (facts && facts->parent)
+		facts->parent = kw_arena_copy(s->arena, facts->parent, sizeof(*facts->parent));
+	return facts && (!from->facts->parent || facts->parent);
+}
+
 enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *requests, const char *const *what, size_t count,
 			    struct kw_batch *out, struct kw_error *err)
 {
 	struct kw_search *s = w->s;
-	struct kw_turn *turns = kw_arena_calloc(s->arena, count + 1, sizeof(*turns));
-	enum kw_status status;
+	bool good;
 
-	*out = (struct kw_batch){ .count = 0 };
-	if (!turns)
+	*out = (struct kw_batch){ .requests = kw_arena_calloc(s->arena, count + 1, sizeof(*requests)), .count = count };
+	good = out->requests != NULL;
+	for (size_t i = 0; i < count && good; i++) {
+		good = copy_request(s, &requests[i], &out->requests[i]);
+		out->what[i] = what[i];
+	}
+	if (!good)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a round");
-	status = kw_agent_ask(s->ports->agent, requests, count, s->arena, turns, err);
-	if (status == KW_NO)
+	return kw_agent_begin(s->ports->agent, out->requests, count, &out->pending, err);
+}
+
+enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_step *step, bool *more, struct kw_error *err)
+{
+	struct kw_search *s = w->s;
+	struct kw_turn turn = { .asked = false };
+	enum kw_status status = KW_OK;
+
+	*more = false;
+	while (status == KW_OK && !turn.asked && b->next < b->count)
+		status = kw_agent_take(s->ports->agent, b->pending, b->next++, s->arena, &turn, err);
+	if (status == KW_OK && turn.asked) {
+		*more = true;
+		b->delivered++;
+		return kw_writer_step(w, &turn, b->what[b->next - 1], step, err);
+	}
+	kw_batch_end(w, b);
+	if (status == KW_NO || (status == KW_OK && b->delivered == 0)) {
 		s->stop = kw_agent_stop(s->ports->agent);
-	for (size_t i = 0; i < count && status == KW_OK; i++)
-		if (turns[i].asked)
-			status = kw_writer_step(w, &turns[i], what[i], &out->steps[out->count++], err);
+		return KW_NO;
+	}
 	return status;
 }
 
-bool kw_batch_next(struct kw_batch *b, struct kw_step *step)
+void kw_batch_end(struct kw_writer *w, struct kw_batch *b)
 {
-	if (b->next >= b->count)
-		return false;
-	*step = b->steps[b->next++];
-	return true;
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (b->pending && kw_agent_end(w->s->ports->agent, b->pending, &err) != KW_OK)
+		kw_search_reason(w->s, "an answer that nobody waited for: %s", err.text);
+	b->pending = NULL;
 }
 
 size_t kw_batch_width(const struct kw_search *s, size_t own)

@@ -33,18 +33,22 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
 enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
 				struct kw_error *err);
-/* Several answers at once, which the engine then judges one after the other within a round. */
+/* Several answers at once, which the engine judges one after the other within a round while the rest is waited for. */
 enum { KW_BATCH_MAX = 64 };
 struct kw_batch {
-	struct kw_step steps[KW_BATCH_MAX];
-	size_t count, next;
+	struct kw_pending *pending;
+	struct kw_request *requests;      /* copies, with what they name, in the search's arena */
+	const char *what[KW_BATCH_MAX];
+	size_t count, next, delivered;
 };
-/* Asks for count kernels at once: requests by coders, what[i] in one line each. Those that a budget cut off are left out. KW_NO: nobody
- * was asked, s->stop says why. */
+/* Asks for count kernels at once: requests by coders, what[i] in one line each. */
 enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *requests, const char *const *what, size_t count,
 			    struct kw_batch *out, struct kw_error *err);
-/* The next step of a batch; false: there is none. */
-bool kw_batch_next(struct kw_batch *b, struct kw_step *step);
+/* The next step of a batch, *more false: there is none. Those that nobody was asked for are left out. KW_NO: nobody was asked at all,
+ * s->stop says why. */
+enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_step *step, bool *more, struct kw_error *err);
+/* Waits for what is left. A batch that ended, or never began, is fine. */
+void kw_batch_end(struct kw_writer *w, struct kw_batch *b);
 /* How many kernels a round has: the user's --width, or the strategy's own; at most KW_BATCH_MAX. */
 size_t kw_batch_width(const struct kw_search *s, size_t own);
 /* The user's temperature, or one that gives several different answers to one prompt. */

@@ -2,6 +2,8 @@
 #include "tap.h"
 #include "search_world.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "base/alloc.h"
@@ -72,6 +74,7 @@ static enum kw_status run(struct world *w, struct kw_store *store, struct play *
 	kw_agent_opts_default(&o.agent);
 	o.agent.model = p->model;
 	o.agent.parallel = p->parallel;
+	o.agent.timeout_ns = 60 * 1000000000ll;
 	o.judge.seed = 5;
 	*out = (struct kw_search_result){ 0 };
 	status = kw_agent_new(&o.agent, &ports.agent, &err);
@@ -222,6 +225,77 @@ static void test_ladder(void)
 	world_release(&w);
 }
 
+/* Answers the first prompt of a mailbox at once, the second only when something was judged. */
+struct postman {
+	const char *dir;
+	_Atomic bool judged, stop;
+};
+static struct postman *postman;
+
+static void *deliver(void *arg)
+{
+	struct postman *p = arg;
+
+	while (!p->stop) {
+		for (int n = 1; n <= 2; n++) {
+			char prompt[600], answer[600], draft[600];
+			struct kw_buf text;
+			bool second;
+
+			snprintf(prompt, sizeof(prompt), "%s/%04d.prompt.md", p->dir, n);
+			snprintf(answer, sizeof(answer), "%s/%04d.answer.md", p->dir, n);
+			snprintf(draft, sizeof(draft), "%s/draft", p->dir);
+			kw_buf_init(&text, 1 << 20);
+			if (kw_file_read(prompt, 1 << 20, &text, NULL) == KW_OK && !kw_path_exists(answer)) {
+				second = strstr(text.ptr, "r1/coder/2 ") != NULL;
+				if (!second || p->judged) {
+					kw_buf_reset(&text);
+					kw_buf_printf(&text, "```c\n//@ kernel k args=(x, y, n:i64)\n//! ns %d\nvoid k(const float *x, float *y, int64_t n) {}\n```\n",
+						      second ? 500 : 1000);
+					kw_file_write(draft, text.ptr, text.len, NULL);
+					rename(draft, answer);
+				}
+			}
+			kw_buf_release(&text);
+		}
+		kw_sleep_ns(5000000);
+	}
+	return NULL;
+}
+
+static enum kw_status evaluate_and_tell(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v,
+					struct kw_error *e)
+{
+	enum kw_status status = world_evaluate(arg, c, o, v, e);
+
+	postman->judged = true;
+	return status;
+}
+
+static void test_overlap(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 2 };
+	struct kw_store *store = open_store("overlap");
+	struct postman post = { .dir = strdup(temp_file("box")) };
+	pthread_t thread;
+
+	world_init(&w, "");
+	w.ports.evaluate = evaluate_and_tell;
+	postman = &post;
+	p.model = kw_arena_printf(&w.arena, "mailbox:%s", post.dir);
+	pthread_create(&thread, NULL, deliver, &post);
+	is_int(run(&w, store, &p, &r), KW_OK, "the second answer waits for the first verdict, and comes");
+	is_str(r.has_best ? r.best.name : "", "r1-coder-2", "it is judged too");
+	post.stop = true;
+	pthread_join(thread, NULL);
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+	free((void *)(uintptr_t)post.dir);
+}
+
 static void refine_script(struct world *w, struct script *s)
 {
 	say(s, "coder", kernel(w, "first", "//! verdict wrong/mismatch"));
@@ -324,6 +398,7 @@ int main(void)
 	test_beam();
 	test_evolve();
 	test_ladder();
+	test_overlap();
 	test_resume();
 	test_niches();
 	test_memory();
