@@ -43,7 +43,8 @@ sub is {
 
 sub like {
 	my ($got, $want, $name) = @_;
-	return ok(($got // '') =~ $want, $name, 'got ' . ($got // 'undef'), "want $want");
+	# In a list a match that fails would be no value at all.
+	return ok(scalar(($got // '') =~ $want), $name, 'got ' . ($got // 'undef'), "want $want");
 }
 
 sub done { print "1..$count\n"; exit; }

@@ -1,0 +1,53 @@
+/* What is found in a kernel that was judged, without a profiler. */
+#include "tap.h"
+
+#include "explain/judged.h"
+
+static struct kw_error err;
+
+/* A verdict with one timed case: how long it took, and what it has to move. */
+static void timed(struct kw_verdict *v, double ns, double bytes, double bytes_per_s)
+{
+	struct kw_case_result *c;
+
+	kw_verdict_init(v);
+	c = kw_arena_calloc(&v->arena, 1, sizeof(*c));
+	*c = (struct kw_case_result){ .label = "n=1", .perf = true, .has_times = true, .bytes = bytes, .flops = 1000,
+				      .ceiling_bytes_per_s = bytes_per_s };
+	c->times.median_ns = ns;
+	v->backend = "cuda";
+	v->cases = c;
+	v->case_count = 1;
+}
+
+static bool all_told(const struct kw_finding *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!f[i].id || !f[i].sentence || !f[i].sentence[0] || !f[i].directive.text)
+			return false;
+	return true;
+}
+
+int main(void)
+{
+	static const char source[] = "__global__ void f(float *x, int n)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+				     "\tif (i < n)\n\t\tx[i] = x[i] > 0 ? x[i] * 0.5 : sin(x[i]) / 3.0;\n}\n";
+	struct kw_arena a;
+	struct kw_verdict v;
+	struct kw_finding *f = NULL;
+	size_t n = 0;
+
+	kw_arena_init(&a, 16 << 20);
+	timed(&v, 1e6, 1e6, 1e12);
+	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "a kernel at a thousandth of its roof");
+	ok(n > 0, "has findings: %zu", n);
+	ok(all_told(f, n), "each with its evidence and what to do");
+	kw_verdict_release(&v);
+	timed(&v, 0, 0, 0);
+	v.cases[0].has_times = false;
+	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "without a time");
+	is_int(n, 0, "nothing is said");
+	kw_verdict_release(&v);
+	kw_arena_release(&a);
+	return done();
+}
