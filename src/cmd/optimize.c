@@ -79,6 +79,9 @@ enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct
 	status = kw_model_words(&own.model, &o.agent, err);
 	if (status != KW_OK)
 		return status;
+	if (!own.model.model && (own.from || own.record || own.review))
+		return kw_fail(err, KW_ERR_USAGE, "", "%s goes with --model%s", own.from ? "--from" : own.record ? "--record" : "--review",
+			       own.from ? "; kwright tune TASK FILE searches a kernel's own tune lines" : "");
 	o.agent.record = own.record;
 	o.agent.prompt_bytes = (size_t)own.prompt_bytes;
 	o.agent.budget_tokens = own.tokens;

@@ -196,6 +196,15 @@ sub bad_recordings {
 	is(kwright('optimize', $task, '--model', 'none', '--budget-evals', 1), 0, 'none is the built-in author');
 }
 
-my @tests = (right_first => \&right_first, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
+sub opencl {
+	return ok(1, 'kernels in OpenCL # SKIP no OpenCL here') if `$kwright doctor --json` !~ /"part": "backend",\s*"name": "opencl",[^}]*"health": "ok"/s;
+	my $kernel = "//\@ kernel twice grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i32)\n__kernel void twice(__global const float *x, "
+		. "__global float *y, int n)\n{\n\tint i = get_global_id(0);\n\tif (i < n)\n\t\ty[i] = x[i] * 2;\n}\n";
+	my ($code, $r) = play([[coder => fenced($kernel =~ s/\* 2/* 3/r)], [debugger => fenced($kernel)]], '--backend', 'opencl');
+	is($code, 0, 'kernels in OpenCL are written, refused and repaired likewise');
+	is($r->{backend}, 'opencl', 'on that backend');
+}
+
+my @tests = (opencl => \&opencl, right_first => \&right_first, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
 while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }
 done();

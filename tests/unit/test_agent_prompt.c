@@ -96,6 +96,34 @@ static void test_prices(void)
 	ok(p.count > 5, "and has rows");
 }
 
+/* 0: a prompt; 1: told that memory is out; anything else is a fault. */
+static int make_one(void *arg)
+{
+	const struct kw_prompt_facts *f = arg;
+	struct kw_arena a;
+	struct kw_prompt p;
+	enum kw_status status;
+
+	kw_arena_init(&a, 64 << 20);
+	kw_error_reset(&err);
+	status = kw_prompt_make(KW_ROLE_CODER, f, 9000, &a, &p, &err);
+	kw_arena_release(&a);
+	return status == KW_OK ? 0 : status == KW_ERR_NOMEM && err.text[0] ? 1 : 2;
+}
+
+static void test_out_of_memory(void)
+{
+	struct kw_task t;
+	struct kw_expr *e = NULL;
+	struct kw_prompt_facts f = { .backend = "c" };
+
+	load_task(&t, &e);
+	f.task = &t;
+	f.expr = e;
+	fails_cleanly("KW_FAIL_ALLOC", 2000, make_one, &f, "a prompt is made, or memory is told to be out");
+	kw_task_release(&t);
+}
+
 int main(void)
 {
 	kw_arena_init(&arena, 256 << 20);
@@ -103,6 +131,7 @@ int main(void)
 	test_parts();
 	test_roles();
 	test_prices();
+	test_out_of_memory();
 	kw_arena_release(&arena);
 	return done();
 }
