@@ -63,6 +63,18 @@ static int tell_play(const struct kw_play_result *r)
 	return 0;
 }
 
+/* What there is. */
+static int close_all(struct kw_device *d, struct kw_session *s, struct kw_player *p, json_t *facts)
+{
+	if (p)
+		d->ops->player_stop(p);
+	if (s)
+		d->ops->session_free(s);
+	kw_device_close(d);
+	json_decref(facts);
+	return 0;
+}
+
 static int work(const char *mode)
 {
 	struct kw_buffer_spec buffers[] = { { .name = "x", .bytes = BYTES, .align_bytes = 64, .read_only = true },
@@ -74,8 +86,8 @@ static int work(const char *mode)
 	struct kw_artefact code = { .kind = "cubin", .code = object, .code_bytes = sizeof(object), .toolchain = "NVRTC 13.0" };
 	struct kw_play_result r = { .buffer = -1 };
 	struct kw_device *d;
-	struct kw_session *s;
-	struct kw_player *p;
+	struct kw_session *s = NULL;
+	struct kw_player *p = NULL;
 	enum kw_status st = kw_device_open("nvidia", &d, &err);
 	int order[] = { 0, 1 };
 	bool copied = true;
@@ -91,8 +103,10 @@ static int work(const char *mode)
 	}
 	code.facts = json_pack("{s:{s:{s:s,s:i}}}", "kernels", kernel.name, "symbol", kernel.name, "registers",
 			       strcmp(mode, "many registers") == 0 ? 162 : 32);
-	if ((st = d->ops->session_new(d, &so, &s, &err)) != KW_OK || (st = d->ops->player_start(s, &po, &p, &err)) != KW_OK)
-		return tell(st);
+	if ((st = d->ops->session_new(d, &so, &s, &err)) != KW_OK || (st = d->ops->player_start(s, &po, &p, &err)) != KW_OK) {
+		tell(st);
+		return close_all(d, s, p, code.facts);
+	}
 	for (int i = 0; i < 2; i++) {
 		memset(kw_session_room(s, i, 0), 'a' + i, BYTES);
 		kw_session_push(s, i, 0, &err);
@@ -101,9 +115,11 @@ static int work(const char *mode)
 	if (st == KW_OK && r.end == KW_PLAY_DONE)
 		st = d->ops->run(p, order, 2, TIMEOUT_MS, &r, &err);
 	if (st != KW_OK)
-		return tell(st);
-	if (r.end != KW_PLAY_DONE)
-		return tell_play(&r);
+		tell(st);
+	else if (r.end != KW_PLAY_DONE)
+		tell_play(&r);
+	if (st != KW_OK || r.end != KW_PLAY_DONE)
+		return close_all(d, s, p, code.facts);
 	for (int i = 0; i < 2; i++) {
 		const char *y = kw_session_ptr(s, i, 1);
 
@@ -111,11 +127,7 @@ static int work(const char *mode)
 			copied = copied && y[k] == 'a' + i;
 	}
 	printf("done, %s\n", copied ? "copied" : "not copied");
-	d->ops->player_stop(p);
-	d->ops->session_free(s);
-	kw_device_close(d);
-	json_decref(code.facts);
-	return 0;
+	return close_all(d, s, p, code.facts);
 }
 
 /* ---- this end ---- */
