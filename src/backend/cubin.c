@@ -275,12 +275,12 @@ bool kw_cubin_kernel(const struct kw_cubin *c, const char *name, struct kw_cubin
 /* "_ZN2ns4tileILi128EEvPKc" is "ns::tile<...>": names and no more, of what the Itanium ABI mangles. False: another form. */
 static bool plain_name(const char *name, struct kw_buf *out)
 {
-	const char *at = name + 2;
-	bool nested = *at == 'N', first = true;
+	bool is_mangled = strncmp(name, "_Z", 2) == 0, nested = is_mangled && name[2] == 'N', first = true;
+	const char *at;
 
-	if (strncmp(name, "_Z", 2) != 0)
+	if (!is_mangled)
 		return false;
-	at += nested;
+	at = name + 2 + nested;
 	while (*at >= '1' && *at <= '9' && (first || nested)) {
 		char *end;
 		unsigned long n = strtoul(at, &end, 10);

@@ -40,7 +40,7 @@ sub right_first {
 	like($out, qr/a first kernel/, 'and what the round did');
 	like($err, qr/waiting for coder/, 'progress names the role');
 	is($r->{state}, 'nothing left to try', 'a recording that is used up ends the run');
-	ok(-s "$tmp/run1/results/1/r1_coder.c", 'the kernel is a file', `ls $tmp/run1/results/1`);
+	ok(-s "$tmp/run$number/results/1/r1_coder.c", 'the kernel is a file', `ls $tmp/run$number/results/1`);
 }
 
 sub two_blocks {
