@@ -97,6 +97,28 @@ static enum kw_status fill_task(struct filler *x)
 	return add_text(x, "task");
 }
 
+static void bound(struct filler *x, const char *before, const struct kw_intexpr *from_dims, double plain)
+{
+	kw_buf_addz(&x->text, before);
+	if (from_dims)
+		kw_buf_addz(&x->text, kw_intexpr_text(from_dims));
+	else
+		kw_buf_printf(&x->text, "%g", plain);
+}
+
+/* "normal", "integers from 0 to classes - 1": targets and weights are not to be guessed. */
+static void distribution(struct filler *x, const struct kw_tensor_decl *d)
+{
+	bool normal = d->dist == KW_DIST_NORMAL;
+
+	kw_buf_printf(&x->text, ", filled %s", kw_dist_name(d->dist));
+	if (!d->has_range)
+		return;
+	bound(x, normal ? " of mean " : d->dist == KW_DIST_BERNOULLI ? " of probability " : " from ", d->range_lo_int, d->range_lo);
+	if (d->dist != KW_DIST_BERNOULLI)
+		bound(x, normal ? " and deviation " : " to ", d->range_hi_int, d->range_hi);
+}
+
 static void tensor(struct filler *x, const char *what, const struct kw_tensor_decl *d)
 {
 	kw_buf_printf(&x->text, "- %s `%s`: %s[", what, d->name, kw_dtype_name(d->dtype));
@@ -108,7 +130,9 @@ static void tensor(struct filler *x, const char *what, const struct kw_tensor_de
 	if (d->align_bytes)
 		kw_buf_printf(&x->text, ", aligned to %lld bytes", (long long)d->align_bytes);
 	if (what[0] == 'i')
-		kw_buf_printf(&x->text, ", filled %s%s", kw_dist_name(d->dist), d->inout ? ", updated in place: pass it, not the output" : "");
+		distribution(x, d);
+	if (what[0] == 'i' && d->inout)
+		kw_buf_addz(&x->text, ", updated in place: pass it, not the output");
 	if (d->compare == KW_COMPARE_DISTRIBUTION)
 		kw_buf_addz(&x->text, ", random: compared by its distribution");
 	kw_buf_addc(&x->text, '\n');

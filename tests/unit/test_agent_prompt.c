@@ -80,6 +80,31 @@ static void test_roles(void)
 	kw_task_release(&t);
 }
 
+/* A model that does not know what targets are has to guess. */
+static void test_inputs(void)
+{
+	static const char text[] =
+		"name: t\ndims: { n: { min: 1, max: 64 }, k: { min: 2, max: 9 } }\ninputs:\n"
+		"  x: { dtype: f32, shape: [n], dist: normal, range: [1, 0.5] }\n"
+		"  i: { dtype: i64, shape: [n], dist: integers, range: [0, k - 1] }\n"
+		"  m: { dtype: bool, shape: [n], dist: bernoulli, range: [0.3, 0.3] }\n"
+		"outputs:\n  y: { dtype: f32, shape: [n] }\nreference:\n  expr: |\n    y = where(m, x, 0) + i * k\nperf: [ { n: 64, k: 3 } ]\n";
+	struct kw_task t;
+	struct kw_expr *e = NULL;
+	struct kw_prompt_facts f = { .backend = "c" };
+	struct kw_prompt p;
+
+	is_int(kw_task_parse_yaml(&t, "t.yaml", text, strlen(text), &err), KW_OK, "a task with ranges: %s", err.text);
+	is_int(kw_expr_parse(&t, &arena, &e, &err), KW_OK, "its expression");
+	f.task = &t;
+	f.expr = e;
+	is_int(kw_prompt_make(KW_ROLE_CODER, &f, 1 << 20, &arena, &p, &err), KW_OK, "its prompt");
+	has_str(p.text, "filled normal of mean 1 and deviation 0.5", "a mean and a deviation");
+	has_str(p.text, "filled integers from 0 to k - 1", "a bound of dims");
+	has_str(p.text, "filled bernoulli of probability 0.3", "a probability");
+	kw_task_release(&t);
+}
+
 static void test_prices(void)
 {
 	static const char text[] = "prices:\n  - { model: big, in: 10, out: 20 }\n  - { model: big-mini, in: 1, out: 2 }\n";
@@ -130,6 +155,7 @@ int main(void)
 	test_documented();
 	test_parts();
 	test_roles();
+	test_inputs();
 	test_prices();
 	test_out_of_memory();
 	kw_arena_release(&arena);
