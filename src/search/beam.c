@@ -11,24 +11,6 @@ static const char *const ways[CHILDREN] = {
 	"Try another structure than the kernel above has, one that moves fewer bytes or waits less, and name it in a comment at the top.",
 };
 
-struct state {
-	struct kw_writer w;
-	struct kw_batch batch;
-	bool began;
-	double best_before_ns;
-};
-
-static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)
-{
-	struct state *st = kw_arena_calloc(s->arena, 1, sizeof(*st));
-
-	if (!st)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
-	*state = st;
-	st->began = !s->opts->from;
-	return kw_writer_init(&st->w, s, err);
-}
-
 /* The best points of different candidates. */
 static size_t parents(const struct kw_search *s, size_t most, struct kw_ranked *out)
 {
@@ -45,7 +27,7 @@ static size_t parents(const struct kw_search *s, size_t most, struct kw_ranked *
 	return n;
 }
 
-static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error *err)
+static enum kw_status ask(struct kw_search *s, struct kw_rounds *r, struct kw_error *err)
 {
 	struct kw_ranked from[KW_BATCH_MAX];
 	struct kw_prompt_facts facts[KW_BATCH_MAX];
@@ -56,7 +38,7 @@ static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error
 
 	for (size_t i = 0; i < lines; i++)
 		for (size_t k = 0; k < (n ? CHILDREN : 1) && count < KW_BATCH_MAX; k++, count++) {
-			kw_writer_facts(&st->w, n ? &from[i] : NULL, &facts[count]);
+			kw_writer_facts(&r->w, n ? &from[i] : NULL, &facts[count]);
 			facts[count].directive = n ? ways[k] : NULL;
 			requests[count] = (struct kw_request){ .role = KW_ROLE_CODER, .facts = &facts[count],
 							       .temperature = kw_batch_temperature(s), .round = s->round + 1 };
@@ -66,65 +48,22 @@ static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error
 			if (!requests[count].slot || !what[count])
 				return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a round");
 		}
-	return kw_batch_ask(&st->w, requests, what, count, &st->batch, err);
+	return kw_batch_ask(&r->w, requests, what, count, &r->batch, err);
 }
 
 static enum kw_status next(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
 {
-	struct state *st = state;
-	enum kw_status status;
-
-	*more = true;
-	st->best_before_ns = s->best_ns;
-	if (!st->began) {
-		st->began = true;
-		*step = (struct kw_step){ .candidate = *s->opts->from, .tune = true, .what = "the kernel that it starts from" };
-		return kw_agent_know(s->ports->agent, s->opts->from->sha256, err);
-	}
-	status = ask(s, st, err);
-	if (status == KW_OK)
-		status = kw_batch_next(&st->w, &st->batch, step, more, err);
-	step->round = kw_arena_printf(s->arena, "%zu kernels", st->batch.count);
-	return status;
-}
-
-static void told(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best)
-{
-	struct state *st = state;
-
-	(void)s;
-	kw_writer_note_step(&st->w, step, best, st->best_before_ns);
-}
-
-static enum kw_status again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
-{
-	struct state *st = state;
-
-	(void)s;
-	/* After the kernel that it starts from there is no batch yet. */
-	if (!st->batch.pending) {
-		*more = false;
-		return KW_OK;
-	}
-	return kw_batch_next(&st->w, &st->batch, step, more, err);
-}
-
-static void end(void *state)
-{
-	struct state *st = state;
-
-	if (st)
-		kw_batch_end(&st->w, &st->batch);
+	return kw_rounds_next(s, state, ask, "kernels", step, more, err);
 }
 
 const struct kw_strategy kw_strategy_beam = {
 	.name = "beam",
 	.title = "the best few kernels, each with children; the best go on (--width)",
-	.begin = begin,
+	.begin = kw_rounds_begin,
 	.next = next,
-	.told = told,
-	.again = again,
-	.end = end,
+	.told = kw_rounds_told,
+	.again = kw_rounds_again,
+	.end = kw_rounds_end,
 	.rounds = ROUNDS,
 	.needs_model = true,
 };

@@ -303,3 +303,64 @@ double kw_batch_temperature(const struct kw_search *s)
 {
 	return s->opts->agent.temperature >= 0 ? s->opts->agent.temperature : 0.8;
 }
+
+/* ---- a batch a round ---- */
+
+enum kw_status kw_rounds_begin(struct kw_search *s, void **state, struct kw_error *err)
+{
+	struct kw_rounds *r = kw_arena_calloc(s->arena, 1, sizeof(*r));
+
+	if (!r)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+	*state = r;
+	r->began = !s->opts->from;
+	return kw_writer_init(&r->w, s, err);
+}
+
+enum kw_status kw_rounds_next(struct kw_search *s, struct kw_rounds *r, kw_rounds_ask ask, const char *unit, struct kw_step *step,
+			      bool *more, struct kw_error *err)
+{
+	enum kw_status status;
+
+	*more = true;
+	r->best_before_ns = s->best_ns;
+	if (!r->began) {
+		r->began = true;
+		*step = (struct kw_step){ .candidate = *s->opts->from, .tune = true, .what = "the kernel that it starts from" };
+		return kw_agent_know(s->ports->agent, s->opts->from->sha256, err);
+	}
+	status = ask(s, r, err);
+	if (status == KW_OK)
+		status = kw_batch_next(&r->w, &r->batch, step, more, err);
+	step->round = kw_arena_printf(s->arena, "%zu %s", r->batch.count, unit);
+	return status;
+}
+
+void kw_rounds_told(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best)
+{
+	struct kw_rounds *r = state;
+
+	(void)s;
+	kw_writer_note_step(&r->w, step, best, r->best_before_ns);
+}
+
+enum kw_status kw_rounds_again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
+{
+	struct kw_rounds *r = state;
+
+	(void)s;
+	/* After the kernel that it starts from there is no batch yet. */
+	if (!r->batch.pending) {
+		*more = false;
+		return KW_OK;
+	}
+	return kw_batch_next(&r->w, &r->batch, step, more, err);
+}
+
+void kw_rounds_end(void *state)
+{
+	struct kw_rounds *r = state;
+
+	if (r)
+		kw_batch_end(&r->w, &r->batch);
+}

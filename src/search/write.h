@@ -54,6 +54,22 @@ size_t kw_batch_width(const struct kw_search *s, size_t own);
 /* The user's temperature, or one that gives several different answers to one prompt. */
 double kw_batch_temperature(const struct kw_search *s);
 
+/* A strategy that asks for a batch in each round, and no more: its state, and all of its functions but the question. */
+struct kw_rounds {
+	struct kw_writer w;
+	struct kw_batch batch;
+	bool began;                       /* the kernel that it starts from is behind it, or there is none */
+	double best_before_ns;
+};
+typedef enum kw_status (*kw_rounds_ask)(struct kw_search *s, struct kw_rounds *r, struct kw_error *err);
+enum kw_status kw_rounds_begin(struct kw_search *s, void **state, struct kw_error *err);
+/* unit: what a batch consists of, "kernels". */
+enum kw_status kw_rounds_next(struct kw_search *s, struct kw_rounds *r, kw_rounds_ask ask, const char *unit, struct kw_step *step,
+			      bool *more, struct kw_error *err);
+void kw_rounds_told(struct kw_search *s, void *state, const struct kw_step *step, const struct kw_ranked *best);
+enum kw_status kw_rounds_again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err);
+void kw_rounds_end(void *state);
+
 /* A step's text in one line of at most so many bytes. */
 const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most);
 
