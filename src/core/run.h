@@ -19,7 +19,8 @@
 	X(ROUNDS, "its rounds are used up")                                             \
 	X(TOKENS, "token budget spent")                                                 \
 	X(MONEY, "money budget spent")                                                  \
-	X(USELESS, "three answers in a row were of no use")
+	X(USELESS, "three answers in a row were of no use")                             \
+	X(DONE, "done")
 enum kw_run_state {
 #define X(e, text) KW_RUN_##e,
 	KW_RUN_STATE_LIST(X)

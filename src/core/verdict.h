@@ -96,6 +96,7 @@ struct kw_compare_stats {
 	int worst_rank;
 	double worst_got, worst_want;
 	double worst_ratio;                   /* error over tolerance; > 1 is a mismatch */
+	int64_t not_close;                    /* beyond another rule's tolerance, where one was asked for (kw_close_rule) */
 	/* Sums while comparing; kw_compare_finish makes the figures above of them. */
 	double sum_got2, sum_want2, sum_diff2, sum_diff_want;
 	double out_tiny;                      /* smallest normal number of the output's type */
@@ -130,6 +131,7 @@ struct kw_case_result {
 	struct kw_compare_stats worst;        /* of all trials and outputs */
 	const char *worst_output;
 	double error_ratio;                   /* worst error / tolerance */
+	int64_t close_compared, not_close;    /* by a suite's own rule, over the trials with the task's own data; 0, 0: not asked */
 	bool has_times;
 	struct kw_times times;
 	struct kw_baseline_time *baselines;

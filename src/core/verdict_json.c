@@ -140,6 +140,9 @@ static bool put_case(json_t *obj, const void *item)
 		   kw_field_set(obj, "dims", kw_field_ints(c->dims, c->dim_count)) &&
 		   kw_field_set(obj, "worst", stats_to_json(&c->worst));
 
+	if (all && c->close_compared)
+		all = kw_field_set(obj, "close_compared", json_integer(c->close_compared)) &&
+		      kw_field_set(obj, "not_close", json_integer(c->not_close));
 	if (all && c->has_times)
 		all = put_times(obj, &c->times);
 	if (all && best)
@@ -251,6 +254,8 @@ static enum kw_status get_case(const json_t *obj, struct kw_case_result *c, stru
 		s = kw_field_get_ints(obj, "dims", &c->dims, &c->dim_count, a, err);
 	if (s == KW_OK)
 		s = get_stats(json_object_get(obj, "worst"), &c->worst, a, err);
+	c->close_compared = kw_json_get_i64(obj, "close_compared", 0);
+	c->not_close = kw_json_get_i64(obj, "not_close", 0);
 	c->has_times = json_object_get(obj, "median_ns") != NULL;
 	if (s == KW_OK && c->has_times)
 		s = get_times(obj, &c->times, a, err);

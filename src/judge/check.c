@@ -86,7 +86,7 @@ static void compare_run(struct check *k, double *want, int64_t flat, int64_t n, 
 			want[i] = load(k, flat + i);
 	if (selected(k, &values))
 		kw_compare_indices(st, &values, (int)k->decl->indexes_axis, k->decl->dtype, k->got, want, (size_t)n, k->shape,
-				   flat, k->s->poison_seed);
+				   flat, k->s->poison_seed, k->s->tol[k->output].close);
 	else
 		kw_compare_chunk(st, &k->s->tol[k->output], k->got + (size_t)flat * k->bytes, want, (size_t)n, k->shape, flat,
 				 k->s->poison_seed);
@@ -251,6 +251,13 @@ static bool scratch_new(struct check *k, int threads)
 	return k->scratch != NULL;
 }
 
+double kw_stage_close_rule(const struct stage *s, int output)
+{
+	enum kw_dtype d = s->w->t->outputs[output].dtype;
+
+	return kw_dtype_is_float(d) && kw_dtype_bytes(d) < 4 ? s->w->o.close.narrow : s->w->o.close.wide;
+}
+
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err)
 {
@@ -259,6 +266,7 @@ enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, do
 	int threads = s->w->j->threads;
 
 	kw_compare_init(st);
+	s->tol[output].close = kw_stage_close_rule(s, output);
 	k.shape = &s->view[s->inputs + output].shape;
 	k.decl = &s->w->t->outputs[output];
 	k.got = kw_session_ptr(s->session, slot, s->inputs + output);

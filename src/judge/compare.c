@@ -102,7 +102,7 @@ struct scan {
 	bool look;
 };
 struct limits {
-	double ratio, abs, rel;
+	double ratio, abs, rel, close;
 };
 
 static inline __attribute__((always_inline)) void scan_body(const double *got, const double *want,
@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) void scan_body(const double *got, c
 
 			/* NaN fails the first comparison. */
 			look[k] |= (uint64_t)(!(e <= l->ratio * bound_at(b, w))) | (uint64_t)(e > l->abs) |
-				   (uint64_t)(e > l->rel * aw);
+				   (uint64_t)(e > l->rel * aw) | (uint64_t)(e > l->close + l->close * aw);
 			got2[k] += g * g;
 			want2[k] += w * w;
 			diff2[k] += d * d;
@@ -172,6 +172,12 @@ static void note_worst(struct kw_compare_stats *s, double ratio, double got, dou
 	s->tolerance_at_worst = tolerance;
 	s->worst_rank = shape->rank;
 	kw_shape_unravel(shape, flat, s->worst_index);
+}
+
+/* torch.allclose's rule with atol = rtol = close: NaN is close to nothing, and Inf to itself. */
+static bool is_close(double close, double got, double want)
+{
+	return got == want || (isfinite(got) && isfinite(want) && fabs(got - want) <= close + close * fabs(want));
 }
 
 /* One element, with everything there is to say about it. Returns whether it is wrong. largest: what the output's type holds;
@@ -229,7 +235,7 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 		size_t m = n - at < BLOCK ? n - at : BLOCK;
 		const char *bytes_at = (const char *)got + at * bytes;
 		const double *w = want + at;
-		struct limits l = { s->worst_ratio < 1 ? s->worst_ratio : 1, s->max_abs, s->max_rel };
+		struct limits l = { s->worst_ratio < 1 ? s->worst_ratio : 1, s->max_abs, s->max_rel, t->close > 0 ? t->close : HUGE_VAL };
 		struct scan sums;
 
 		kw_dtype_to_f64(t->out, bytes_at, got_block, m);
@@ -242,9 +248,11 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 		scan_block(got_block, w, &b, &l, &sums);
 		if (!isfinite(sums.got2 + sums.want2 + sums.diff2 + sums.cross))
 			finite_sums(got_block, w, m, &sums);
-		for (size_t i = 0; sums.look && i < m; i++)
+		for (size_t i = 0; sums.look && i < m; i++) {
+			s->not_close += t->close > 0 && !is_close(t->close, got_block[i], w[i]);
 			if (look_at(s, &b, largest, got_block[i], w[i], shape, first + (int64_t)(at + i)))
 				s->unwritten += kw_is_poison(bytes_at, (int64_t)i, t->out, poison_seed);
+		}
 		s->sum_got2 += sums.got2;
 		s->sum_want2 += sums.want2;
 		s->sum_diff2 += sums.diff2;
@@ -266,6 +274,7 @@ void kw_compare_merge(struct kw_compare_stats *into, const struct kw_compare_sta
 	into->compared += from->compared;
 	into->mismatched += from->mismatched;
 	into->unwritten += from->unwritten;
+	into->not_close += from->not_close;
 	into->nan_mismatched += from->nan_mismatched;
 	into->max_abs = from->max_abs > into->max_abs ? from->max_abs : into->max_abs;
 	into->max_rel = from->max_rel > into->max_rel ? from->max_rel : into->max_rel;
@@ -354,7 +363,7 @@ static bool repeated(const void *got, enum kw_dtype out, const struct kw_shape *
 
 void kw_compare_indices(struct kw_compare_stats *s, const struct kw_view *values, int axis, enum kw_dtype out,
 			const void *got, const double *want, size_t n, const struct kw_shape *shape, int64_t first,
-			uint64_t poison_seed)
+			uint64_t poison_seed, double close)
 {
 	axis = axis < 0 ? axis + values->shape.rank : axis;
 	for (size_t i = 0; i < n; i++) {
@@ -366,6 +375,8 @@ void kw_compare_indices(struct kw_compare_stats *s, const struct kw_view *values
 		right = g == want[i] || (select_value(values, axis, shape, at, g, &a) &&
 					 select_value(values, axis, shape, at, want[i], &b) &&
 					 (a == b || (isnan(a) && isnan(b))));
+		/* A suite compares indices as numbers. */
+		s->not_close += close > 0 && !is_close(close, g, want[i]);
 		if (right && kept)
 			right = !repeated(got, out, shape, axis, at, flat, g);
 		s->sum_got2 += g * g;

@@ -26,6 +26,7 @@ struct kw_tolerance {
 	double acc_ulp_rel;           /* relative spacing of the accumulation type, e.g. 2^-23 */
 	double sqrt_r;
 	bool exact;
+	double close;                 /* atol = rtol of another rule that is only counted (not_close); 0: none */
 };
 /* The derived tolerance of a trial. acc: type that a plain kernel accumulates in (f32 unless the task says more or less).
  * plain_error: A above (more is allowed where acc is narrower than f32, or f64 for an f64 output); want_rms: root mean
@@ -52,10 +53,10 @@ void kw_compare_chunk(struct kw_compare_stats *s, const struct kw_tolerance *t, 
 		      size_t n, const struct kw_shape *shape, int64_t first, uint64_t poison_seed);
 /* Index outputs (argmax, top-k): an index is right when it equals the expected one or when the value that it selects in
  * `values` along `axis` equals the one that the expected index selects; along an axis that the output keeps (top-k), no
- * index twice. got: the whole output, contiguous, `out`; elements first..first+n are added. */
+ * index twice. got: the whole output, contiguous, `out`; elements first..first+n are added. close: as in kw_tolerance. */
 void kw_compare_indices(struct kw_compare_stats *s, const struct kw_view *values, int axis, enum kw_dtype out,
 			const void *got, const double *want, size_t n, const struct kw_shape *shape, int64_t first,
-			uint64_t poison_seed);
+			uint64_t poison_seed, double close);
 void kw_compare_merge(struct kw_compare_stats *into, const struct kw_compare_stats *from);
 void kw_compare_finish(struct kw_compare_stats *s);   /* norms and ratios */
 bool kw_compare_right(const struct kw_compare_stats *s);

@@ -17,7 +17,7 @@ struct bound {
 };
 struct part {
 	double got2, want2, diff2, cross, max_abs, max_rel, worst_ratio, worst_got, worst_want, worst_tolerance;
-	int64_t worst_flat, mismatched, unwritten, nan_mismatched;
+	int64_t worst_flat, mismatched, unwritten, nan_mismatched, not_close;
 };
 
 struct kw_gpu {
@@ -182,6 +182,7 @@ static void add_part(struct kw_compare_stats *st, const struct part *p, const st
 	st->mismatched += p->mismatched;
 	st->unwritten += p->unwritten;
 	st->nan_mismatched += p->nan_mismatched;
+	st->not_close += p->not_close;
 	st->sum_got2 += p->got2;
 	st->sum_want2 += p->want2;
 	st->sum_diff2 += p->diff2;
@@ -194,13 +195,15 @@ enum kw_status kw_gpu_compare(struct stage *s, int slot, int output, uint64_t wa
 	struct kw_gpu *g = s->w->j->gpu;
 	int i = s->inputs + output, type = type_of((enum kw_dtype)s->view[i].dtype), nan = any_nan, count;
 	struct kw_bound_numbers b;
+	double close = kw_stage_close_rule(s, output);
 	struct bound bound;
 	uint64_t got = g->ops->address(s->session, slot, i), poison = kw_poison_word((enum kw_dtype)s->view[i].dtype, s->poison_seed);
 	enum kw_status status;
 
 	kw_tolerance_numbers(&s->tol[output], &b);
 	bound = (struct bound){ b.floor, b.constant, b.per_power, b.per_value, b.low_power, b.high_power };
-	status = launch(g, "kwj_compare", n, (void *[]){ &got, &type, &want, &first, &n, &bound, &poison, &nan, &g->parts }, err);
+	status = launch(g, "kwj_compare", n, (void *[]){ &got, &type, &want, &first, &n, &bound, &poison, &nan, &close, &g->parts },
+			err);
 	if (status == KW_OK)
 		status = read_parts(g, sizeof(struct part), n, &count, err);
 	if (status != KW_OK)

@@ -102,7 +102,7 @@ struct bound {
 };
 struct part {
 	double got2, want2, diff2, cross, max_abs, max_rel, worst_ratio, worst_got, worst_want, worst_tolerance;
-	i64 worst_flat, mismatched, unwritten, nan_mismatched;
+	i64 worst_flat, mismatched, unwritten, nan_mismatched, not_close;
 };
 
 __device__ double load(const void *x, int type, i64 at)
@@ -154,6 +154,7 @@ __device__ void take_worse(part &a, const part &b)
 	a.mismatched += b.mismatched;
 	a.unwritten += b.unwritten;
 	a.nan_mismatched += b.nan_mismatched;
+	a.not_close += b.not_close;
 	if (b.worst_ratio > a.worst_ratio) {
 		a.worst_ratio = b.worst_ratio;
 		a.worst_got = b.worst_got;
@@ -193,9 +194,9 @@ __device__ void look_at(part &p, const bound &b, const void *x, int type, i64 fl
 }
 
 // got: the whole output; want: its elements first..first+n, as f64. parts: one a block.
-// any_nan: where the reference is NaN everything is right. One result a block of 256 threads.
+// any_nan: where the reference is NaN everything is right. close: of another rule that is only counted; 0: none. One result a block of 256 threads.
 extern "C" __global__ void kwj_compare(const void *got, int type, const double *want, i64 first, i64 n, bound b, u64 poison,
-				       int any_nan, part *parts)
+				       int any_nan, double close, part *parts)
 {
 	__shared__ part shared[256];
 	part p = {};
@@ -206,6 +207,7 @@ extern "C" __global__ void kwj_compare(const void *got, int type, const double *
 		if (any_nan && isnan(w))
 			continue;
 		look_at(p, b, got, type, first + i, g, w, poison);
+		p.not_close += close > 0 && g != w && !(isfinite(g) && isfinite(w) && fabs(d) <= close + close * fabs(w));
 		if (!isfinite(g) || !isfinite(w))
 			continue;
 		p.got2 += g * g;

@@ -191,6 +191,8 @@ void kw_stage_spoil(struct stage *s, int slot);
 /* share 1: every element (or every sampled one); below: that share of the chunks, drawn now, and poison everywhere. */
 enum kw_status kw_stage_compare(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				struct kw_compare_stats *st, struct kw_error *err);
+/* The tolerance of kw_judge_opts.close for an output; 0: not asked. */
+double kw_stage_close_rule(const struct stage *s, int output);
 /* distribution.c: the same for an output that is compared by its distribution; what is wrong becomes the verdict. */
 enum kw_status kw_stage_distribution(struct stage *s, int slot, enum kw_fill fill, double share, int output,
 				     struct kw_compare_stats *st, struct kw_error *err);

@@ -24,6 +24,11 @@ enum kw_judge_effort {
 	KW_EFFORT_FULL,      /* eval: every case, 5 trials, special values, timing to 1%, baselines */
 	KW_EFFORT_FINAL      /* hand-over: full, plus a fresh process per trial, shapes drawn from the dim ranges */
 };
+/* What a benchmark would take for right: |got - want| <= tolerance + tolerance x |want| for every element, NaN nowhere. It decides
+ * nothing here; how many elements are beyond is in kw_case_result. 0: not asked. */
+struct kw_close_rule {
+	double wide, narrow;              /* of outputs of 32 bits and more; of narrower floats */
+};
 /* Whether a right candidate is run under a sanitizer too, as the device has one: not; where there is one; or it is an error. */
 enum kw_sanitize_mode { KW_SANITIZE_NO, KW_SANITIZE_IF_THERE, KW_SANITIZE_MUST };
 struct kw_judge_opts {
@@ -37,6 +42,7 @@ struct kw_judge_opts {
 	enum kw_sanitize_mode sanitize;
 	int threads;                      /* of the candidate; 0: all */
 	int only_case;                    /* -1: all */
+	struct kw_close_rule close;
 	double best_ns;                   /* SCREEN: stop early when clearly slower than 2 x this; 0: never */
 	const char *compiler;             /* for the backend; NULL default */
 	void (*progress)(void *arg, const char *text);

@@ -286,6 +286,15 @@ static void keep_worst(struct stage *s, int output, const struct kw_compare_stat
 	r->error_ratio = st->worst_ratio;
 }
 
+/* What a suite's rule says of an output, on the task's own data. */
+static void note_close(struct stage *s, int output, const struct kw_compare_stats *st)
+{
+	if (!s->result || kw_stage_close_rule(s, output) <= 0)
+		return;
+	s->result->close_compared += st->compared;
+	s->result->not_close += st->not_close;
+}
+
 /* The tolerance comes from a plain f32 evaluation of a sample. A few elements just outside of it may be those where such an
  * evaluation errs most: asks it about the worst one itself. True: the tolerance grew. */
 static bool widen(struct stage *s, enum kw_fill fill, int output, const struct kw_compare_stats *st)
@@ -345,6 +354,8 @@ static enum kw_status check_there(struct stage *s, int slot, enum kw_fill fill, 
 
 	for (int o = 0; o < s->outputs && st == KW_OK && *right && fill == KW_FILL_DECLARED; o++)
 		keep_worst(s, o, &stats[o]);
+	for (int o = 0; o < s->outputs && st == KW_OK && *right && fill == KW_FILL_DECLARED; o++)
+		note_close(s, o, &stats[o]);
 	kw_free(stats);
 	return st;
 }
@@ -407,6 +418,8 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 			break;
 		if (fill == KW_FILL_DECLARED || !kw_compare_right(&stats) || stats.unwritten)
 			keep_worst(s, o, &stats);
+		if (fill == KW_FILL_DECLARED)
+			note_close(s, o, &stats);
 		if (!kw_compare_right(&stats) || stats.unwritten > 0)
 			st = kw_forensics(s, slot, fill, o, &stats, err);
 		else

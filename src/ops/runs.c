@@ -6,22 +6,32 @@
 
 enum { RECORD_MAX_BYTES = 64 << 20, LINES_MAX = 600 };
 
+static enum kw_status remove_files(const struct kw_op_env *env, struct kw_arena *a, int64_t id, struct kw_error *err)
+{
+	const char *dir = kw_arena_printf(a, "%s/results/%lld", env->store_dir, (long long)id);
+
+	return dir ? kw_rmtree(dir, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
 enum kw_status kw_op_run_remove(const struct kw_op_env *env, int64_t id, struct kw_error *err)
 {
 	struct kw_store *store;
+	struct kw_run_row *items = NULL;
 	struct kw_arena a;
-	const char *dir;
+	size_t n = 0;
 	enum kw_status status = kw_store_open(env->store_dir, false, &store, err);
 
 	if (status != KW_OK)
 		return status;
-	kw_arena_init(&a, 1 << 16);
-	status = kw_store_run_remove(store, id, err);
+	kw_arena_init(&a, 512 << 20);
+	status = kw_store_run_items(store, id, &a, &items, &n, err);
+	if (status == KW_OK)
+		status = kw_store_run_remove(store, id, err);
 	/* The files last: a run without files can be shown, files without a run are litter. */
-	if (status == KW_OK) {
-		dir = kw_arena_printf(&a, "%s/results/%lld", env->store_dir, (long long)id);
-		status = dir ? kw_rmtree(dir, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	}
+	if (status == KW_OK)
+		status = remove_files(env, &a, id, err);
+	for (size_t i = 0; status == KW_OK && i < n; i++)
+		status = remove_files(env, &a, items[i].id, err);
 	kw_arena_release(&a);
 	kw_store_close(store);
 	return status;

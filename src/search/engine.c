@@ -78,7 +78,7 @@ static enum kw_status new_run(struct kw_search *s, struct kw_error *err)
 	struct kw_run_row row = {
 		.task_name = s->task->name, .task_text = s->task->text, .task_sha = s->task->sha256,
 		.backend = s->opts->backend, .device = s->opts->device, .strategy = s->opts->strategy,
-		.state = KW_RUN_RUNNING, .started_ms = kw_wall_ms(),
+		.state = KW_RUN_RUNNING, .started_ms = kw_wall_ms(), .parent = s->opts->parent_run, .item = s->opts->item,
 	};
 	struct kw_buf text;
 	enum kw_status status;

@@ -33,6 +33,8 @@ struct kw_search_opts {
 	struct kw_budget budget;
 	struct kw_judge_opts judge;                /* threads, seed, compiler, large */
 	int64_t resume_run;                        /* 0: a new run */
+	int64_t parent_run;                        /* of a new one: the benchmark that it is an item of; 0: none */
+	const char *item;                          /* which one; NULL: none */
 	struct kw_agent_opts agent;                /* agent.model NULL: no model */
 	const struct kw_candidate *from;           /* NULL, or the kernel to start from; it is in the store */
 	const char *from_sha, *from_name;          /* of kw_search_opts_read: that kernel, or NULL */

@@ -34,13 +34,15 @@ enum kw_status kw_store_run_new(struct kw_store *s, const struct kw_run_row *r, 
 	kw_owner_self(&me);
 	status = kw_db_exec(s, err,
 			    "INSERT INTO runs (task_name, task_text, task_sha, backend, device,"
-			    " strategy, options, state, started_ms, pid, pid_start, host, boot, beat_ms)"
-			    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", "zzzzzzzziiizzi",
+			    " strategy, options, state, started_ms, pid, pid_start, host, boot, beat_ms,"
+			    " parent, item)"
+			    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,nullif(?,0),?)", "zzzzzzzziiizziiz",
 			    r->task_name, r->task_text ? r->task_text : "",
 			    r->task_sha ? r->task_sha : "", r->backend ? r->backend : "",
 			    r->device ? r->device : "", r->strategy ? r->strategy : "",
 			    r->options ? r->options : "{}", state_names[KW_RUN_RUNNING], now, me.pid,
-			    me.pid_start, me.host, me.boot, now);
+			    me.pid_start, me.host, me.boot, now, r->parent,
+			    r->item ? r->item : "");
 	*id = sqlite3_last_insert_rowid(s->db);
 	if (status == KW_OK && r->task_sha && r->task_text)
 		status = kw_db_put_task(s, r->task_sha, r->task_name, r->task_text, err);
@@ -187,8 +189,10 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 #define RUN_COLUMNS \
 	"SELECT id, task_name, task_text, task_sha, backend, device, strategy, options, state," \
 	" started_ms, ended_ms, pid, host," \
-	" (SELECT count(*) FROM verdicts v WHERE v.run_id = runs.id)," \
-	" " BEST("id") ", " BEST("median_ns") ", " BEST("speedup") " FROM runs"
+	" (SELECT count(*) FROM verdicts v WHERE v.run_id = runs.id" \
+	" OR v.run_id IN (SELECT i.id FROM runs i WHERE i.parent = runs.id))," \
+	" " BEST("id") ", " BEST("median_ns") ", " BEST("speedup") \
+	", ifnull(parent, 0), item FROM runs"
 
 static bool read_run(struct kw_query *q, struct kw_arena *a, struct kw_run_row *r)
 {
@@ -210,8 +214,10 @@ static bool read_run(struct kw_query *q, struct kw_arena *a, struct kw_run_row *
 	r->best_verdict_id = kw_db_i64(q, 14);
 	r->best_ns = kw_db_f64(q, 15);
 	r->best_speedup = kw_db_f64(q, 16);
+	r->parent = kw_db_i64(q, 17);
+	r->item = kw_db_text(q, 18, a);
 	if (!state || !r->task_name || !r->task_text || !r->task_sha || !r->backend || !r->device ||
-	    !r->strategy || !r->options || !r->host)
+	    !r->strategy || !r->options || !r->host || !r->item)
 		return false;
 	r->state = state_from(state);
 	return true;
@@ -234,27 +240,62 @@ enum kw_status kw_store_run_get(struct kw_store *s, int64_t id, struct kw_arena 
 	return status;
 }
 
+static enum kw_status read_runs(struct kw_query *q, struct kw_arena *a, struct kw_run_row **out, size_t *count,
+				struct kw_error *err)
+{
+	struct kw_run_row *rows = NULL;
+	size_t n = 0;
+	bool more = true;
+	enum kw_status status = KW_OK;
+
+	while (status == KW_OK) {
+		status = kw_db_next(q, &more, err);
+		if (status != KW_OK || !more)
+			break;
+		rows = kw_db_grow(a, rows, n, sizeof(*rows));
+		if (!rows || !read_run(q, a, &rows[n++]))
+			status = kw_db_no_memory(err);
+	}
+	*out = rows;
+	*count = n;
+	return status;
+}
+
 enum kw_status kw_store_run_list(struct kw_store *s, struct kw_arena *a, struct kw_run_row **out,
 				 size_t *count, struct kw_error *err)
 {
 	struct kw_query q;
-	struct kw_run_row *rows = NULL;
-	size_t n = 0;
-	bool more = true;
-	enum kw_status status = kw_db_query(s, &q, err, RUN_COLUMNS " ORDER BY id", "");
+	enum kw_status status = kw_db_query(s, &q, err, RUN_COLUMNS " WHERE parent IS NULL ORDER BY id", "");
 
-	while (status == KW_OK) {
-		status = kw_db_next(&q, &more, err);
-		if (status != KW_OK || !more)
-			break;
-		rows = kw_db_grow(a, rows, n, sizeof(*rows));
-		if (!rows || !read_run(&q, a, &rows[n++]))
-			status = kw_db_no_memory(err);
-	}
+	*count = 0;
+	if (status == KW_OK)
+		status = read_runs(&q, a, out, count, err);
 	kw_db_end(&q);
-	*out = rows;
-	*count = n;
 	return status;
+}
+
+enum kw_status kw_store_run_items(struct kw_store *s, int64_t parent, struct kw_arena *a, struct kw_run_row **out,
+				  size_t *count, struct kw_error *err)
+{
+	struct kw_query q;
+	enum kw_status status = kw_db_query(s, &q, err, RUN_COLUMNS " WHERE parent = ? ORDER BY id", "i", parent);
+
+	*count = 0;
+	if (status == KW_OK)
+		status = read_runs(&q, a, out, count, err);
+	kw_db_end(&q);
+	return status;
+}
+
+enum kw_status kw_store_run_find(struct kw_store *s, const char *strategy, const char *task_sha, int64_t *id,
+				 struct kw_error *err)
+{
+	bool found;
+
+	*id = 0;
+	return kw_db_one_i64(s, err, id, &found,
+			     "SELECT id FROM runs WHERE strategy = ? AND task_sha = ? ORDER BY id DESC LIMIT 1", "zz",
+			     strategy, task_sha);
 }
 
 enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_error *err)

@@ -91,6 +91,11 @@ static const char *const steps[] = {
 	"  VALUES ('delete', old.id, old.kind, old.name, old.family, old.device, old.dtype, old.text,"
 	"          old.outcome);"
 	"END;",
+
+	/* 6: runs of a run: the items of a benchmark, one of a name. */
+	"ALTER TABLE runs ADD COLUMN parent INTEGER REFERENCES runs(id) ON DELETE CASCADE;"
+	"ALTER TABLE runs ADD COLUMN item TEXT NOT NULL DEFAULT '';"
+	"CREATE UNIQUE INDEX runs_parent ON runs (parent, item) WHERE parent IS NOT NULL;",
 };
 
 int kw_schema_version(void)

@@ -30,9 +30,11 @@ struct kw_run_row {
 	int64_t started_ms, ended_ms;
 	int64_t pid;                      /* of the process that runs it now; 0: none */
 	const char *host;
-	int evaluations;                  /* completed verdicts, counted, never the highest id (case E09) */
+	int evaluations;                  /* completed verdicts, its items' included; counted, never the highest id (case E09) */
 	double best_ns, best_speedup;
 	int64_t best_verdict_id;
+	int64_t parent;                   /* the benchmark that this run is an item of; 0: a run of its own */
+	const char *item;                 /* which one; "" */
 };
 struct kw_verdict_row {
 	int64_t id, run_id;
@@ -52,7 +54,13 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 				struct kw_error *err);
 enum kw_status kw_store_run_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_run_row *out,
 				struct kw_error *err);
+/* Runs of their own; and the items of one, in order of arrival. */
 enum kw_status kw_store_run_list(struct kw_store *s, struct kw_arena *a, struct kw_run_row **out, size_t *count,
+				 struct kw_error *err);
+enum kw_status kw_store_run_items(struct kw_store *s, int64_t parent, struct kw_arena *a, struct kw_run_row **out,
+				  size_t *count, struct kw_error *err);
+/* The newest run with this strategy and hash of its task; *id 0: there is none. */
+enum kw_status kw_store_run_find(struct kw_store *s, const char *strategy, const char *task_sha, int64_t *id,
 				 struct kw_error *err);
 enum kw_status kw_store_run_remove(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_run_result(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_result_list *out,

@@ -350,25 +350,64 @@ static void test_indices(void)
 	struct kw_compare_stats s;
 
 	kw_compare_init(&s);
-	kw_compare_indices(&s, &v, -1, KW_I64, good, first, 2, &out, 0, SEED);
+	kw_compare_indices(&s, &v, -1, KW_I64, good, first, 2, &out, 0, SEED, 0);
 	kw_compare_finish(&s);
 	ok(kw_compare_right(&s), "ties: any of the largest will do");
 	kw_compare_init(&s);
-	kw_compare_indices(&s, &v, 1, KW_I64, bad, first, 2, &out, 0, SEED);
+	kw_compare_indices(&s, &v, 1, KW_I64, bad, first, 2, &out, 0, SEED, 0);
 	is_int(s.mismatched, 1, "a smaller one will not");
 	kw_compare_init(&s);
-	kw_compare_indices(&s, &v, 1, KW_I64, outside, first, 2, &out, 0, SEED);
+	kw_compare_indices(&s, &v, 1, KW_I64, outside, first, 2, &out, 0, SEED, 0);
 	is_int(s.mismatched, 1, "nor one that is not there");
 	kw_compare_init(&s);
-	kw_compare_indices(&s, &v, 1, KW_I32, swapped, pairs, 4, &top, 0, SEED);
+	kw_compare_indices(&s, &v, 1, KW_I32, swapped, pairs, 4, &top, 0, SEED, 0);
 	ok(kw_compare_right(&s), "top-k: ties in any order");
 	kw_compare_init(&s);
-	kw_compare_indices(&s, &v, 1, KW_I32, twice, pairs, 4, &top, 0, SEED);
+	kw_compare_indices(&s, &v, 1, KW_I32, twice, pairs, 4, &top, 0, SEED, 0);
 	is_int(s.mismatched, 1, "but none twice");
+}
+
+/* What a suite would take for right is counted beside our own rule, and decides nothing. */
+static void test_close(void)
+{
+	struct kw_tolerance t = tolerance(KW_F32);
+	struct kw_compare_stats s;
+
+	reset(31);
+	s = compare(&t, got);
+	is_int(s.not_close, 0, "not asked: nothing is counted");
+	t.close = 1e-2;
+	s = compare(&t, got);
+	ok(kw_compare_right(&s) && s.not_close == 0, "right is close");
+	for (int i = 0; i < N; i++)
+		got[i] = (float)(want[i] + 5e-3); /* within atol 1e-2 for every value */
+	s = compare(&t, got);
+	is_int(s.not_close, 0, "off by half of atol: close to the last element");
+	ok(!kw_compare_right(&s), "and wrong all the same");
+	got[17] = (float)(want[17] + 1e-2 + 1.1e-2 * fabs(want[17]) + 1e-4);
+	got[N - 1] = NAN;
+	s = compare(&t, got);
+	is_int(s.not_close, 2, "one too far and one NaN");
+	want[N - 1] = NAN;
+	s = compare(&t, got);
+	is_int(s.not_close, 2, "NaN is not close to NaN");
+	want[N - 1] = HUGE_VAL;
+	got[N - 1] = INFINITY;
+	s = compare(&t, got);
+	is_int(s.not_close, 1, "Inf is close to Inf");
+	got[N - 1] = -INFINITY;
+	s = compare(&t, got);
+	is_int(s.not_close, 2, "and not to its negative");
+	memset(got, 0, sizeof(got));
+	for (int i = 0; i < N; i++)
+		want[i] = 1e-5;
+	s = compare(&t, got);
+	ok(s.not_close == 0 && !kw_compare_right(&s), "zeros where the answer is small: close, and wrong");
 }
 
 int main(void)
 {
+	test_close();
 	test_tolerance();
 	test_planted();
 	test_masked_load();

@@ -138,6 +138,39 @@ static void test_removal(void)
 	ok(next > run, "its number is not used again");
 }
 
+static void test_items(void)
+{
+	struct kw_run_row bench = { .task_name = "kernelbench", .task_sha = "b1", .strategy = "bench" }, row, *rows;
+	struct kw_run_row item = { .task_name = "relu", .task_text = "name: relu\n", .task_sha = "t9", .strategy = "eval",
+				   .item = "level1/19#0" };
+	int64_t id = 0, found = 0, first = 0, second = 0, verdict = 0;
+	size_t before = 0, count = 0;
+
+	kw_store_run_list(s, &a, &rows, &before, &err);
+	is_int(kw_store_run_new(s, &bench, &id, &err), KW_OK, "a benchmark is a run");
+	item.parent = id;
+	is_int(kw_store_run_new(s, &item, &first, &err), KW_OK, "with an item");
+	ok(kw_store_run_new(s, &item, &second, &err) != KW_OK, "no item twice");
+	item.item = "level1/20#0";
+	is_int(kw_store_run_new(s, &item, &second, &err), KW_OK, "another item");
+	put(s, second, "c9", "", "full", 5, &verdict, &err);
+	kw_store_run_list(s, &a, &rows, &count, &err);
+	is_int(count, before + 1, "the list shows runs of their own");
+	is_int(kw_store_run_items(s, id, &a, &rows, &count, &err), KW_OK, "items of it");
+	ok(count == 2 && rows[0].id == first && rows[1].id == second, "in order");
+	ok(rows[1].parent == id && strcmp(rows[1].item, "level1/20#0") == 0, "know where they belong");
+	kw_store_run_get(s, id, &a, &row, &err);
+	ok(row.evaluations == 1 && row.parent == 0 && row.item[0] == '\0', "what items cost counts for it");
+	kw_store_run_find(s, "bench", "b1", &found, &err);
+	is_int(found, id, "it is found by what it is about");
+	kw_store_run_find(s, "bench", "b2", &found, &err);
+	is_int(found, 0, "another is not");
+	is_int(kw_store_run_remove(s, id, &err), KW_OK, "removed");
+	is_int(kw_store_run_get(s, second, &a, &row, &err), KW_ERR_NOT_FOUND, "with its items");
+	is_int(kw_store_run_items(s, id, &a, &rows, &count, &err), KW_OK, "of which");
+	is_int(count, 0, "none is left");
+}
+
 static void test_chain(void)
 {
 	struct kw_chain_report r;
@@ -192,6 +225,7 @@ int main(void)
 	test_owner();
 	test_counting();
 	test_removal();
+	test_items();
 	test_chain();
 	test_memory();
 	kw_store_close(s);
