@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "python/python.h"
 
 enum { WORDS_MAX = 64, THREADS_MAX = 1024 };
 
@@ -15,6 +16,8 @@ static const struct kw_option common[] = {
 	  "the store, instead of .kernelwright (and the user's experience)" },
 	{ "data", KW_OPT_TEXT, offsetof(struct kw_cmd, data_dir), "DIR",
 	  "tasks and knowledge that override the built-in ones" },
+	{ "python", KW_OPT_TEXT, offsetof(struct kw_cmd, python), "PATH",
+	  "the Python that has torch and triton; else $KWRIGHT_PYTHON, a virtual environment, python3" },
 	{ "quiet", KW_OPT_FLAG, offsetof(struct kw_cmd, quiet), NULL, "no progress, no warnings" },
 	{ "verbose", KW_OPT_FLAG, offsetof(struct kw_cmd, verbose), NULL, "say more on standard error" },
 	{ "help", KW_OPT_FLAG, offsetof(struct kw_cmd, helped), NULL, "this text" },
@@ -245,6 +248,7 @@ static enum kw_status apply(struct kw_cmd *cmd, struct kw_error *err)
 	if (cmd->store_dir && !cmd->store_dir[0])
 		return kw_fail(err, KW_ERR_USAGE, "", "--store needs a folder's name");
 	kw_data_set_dir(cmd->data_dir);
+	kw_python_use(cmd->python);
 	kw_store_set_dir(cmd->store_dir);
 	cmd->env.store_dir = cmd->store_dir ? cmd->store_dir : ".kernelwright";
 	return KW_OK;

@@ -59,7 +59,7 @@ struct kw_judging {
 };
 struct kw_cmd {
 	bool json, quiet, verbose, helped;
-	const char *store_dir, *data_dir; /* NULL: not given */
+	const char *store_dir, *data_dir, *python; /* NULL: not given */
 	struct kw_op_env env;
 	struct kw_judging judging;
 	const char *args[KW_ARGS_MAX];

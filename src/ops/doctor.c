@@ -12,6 +12,7 @@
 #include "judge/matrix.h"
 #include "model/curl_api.h"
 #include "ops/internal.h"
+#include "python/python.h"
 
 enum { FACTS_MAX = 256, CEILING_BYTES = 256 << 20, DEVICES_MAX = 8 };
 
@@ -372,9 +373,30 @@ static void models(struct exam *x)
 		fact(x, "models", keys[i], KW_HEALTH_INFO, "%s", getenv(keys[i]) ? "set" : "not set");
 }
 
-static void elsewhere(struct exam *x)
+/* Tasks of PyTorch need torch; kernels of Triton need both. Without them the rest works. */
+static void python(struct exam *x)
 {
-	fact(x, "later", "python", KW_HEALTH_MISSING, "not available here: this version runs no PyTorch tasks");
+	static const struct {
+		unsigned wants;
+		const char *name;
+	} packages[] = { { KW_PYTHON_TORCH, "torch" }, { KW_PYTHON_TORCH | KW_PYTHON_TRITON, "triton" } };
+	struct kw_python_found f;
+	struct kw_error err;
+	char said[2100];
+
+	kw_error_reset(&err);
+	if (kw_python_find(KW_PYTHON_TORCH, &f, NULL) != KW_OK && kw_python_find(0, &f, &err) != KW_OK) {
+		fact(x, "python", "python3", KW_HEALTH_MISSING, "%s", kw_error_line(&err, said, sizeof(said)));
+		return;
+	}
+	fact(x, "python", "python3", KW_HEALTH_GOOD, "%s, %s (by %s)", f.version, f.path, f.from);
+	for (size_t i = 0; i < sizeof(packages) / sizeof(packages[0]); i++) {
+		kw_error_reset(&err);
+		if (kw_python_find(packages[i].wants, &f, &err) == KW_OK)
+			fact(x, "python", packages[i].name, KW_HEALTH_GOOD, "%s", i ? f.triton : f.torch);
+		else
+			fact(x, "python", packages[i].name, KW_HEALTH_MISSING, "%s", kw_error_line(&err, said, sizeof(said)));
+	}
 }
 
 static void ceilings(struct exam *x, struct kw_device *d, bool measure, void (*progress)(const char *what))
@@ -451,7 +473,7 @@ enum kw_status kw_op_doctor(const struct kw_op_env *env, bool measure, void (*pr
 	}
 	files(&x);
 	models(&x);
-	elsewhere(&x);
+	python(&x);
 	if (d)
 		kw_device_close(d);
 	return x.failed ? kw_fail(err, KW_ERR_NOMEM, "", "out of memory") : KW_OK;
