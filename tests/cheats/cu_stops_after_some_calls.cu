@@ -1,6 +1,6 @@
 //# task softmax
 //# expect cheat/state wrong/unwritten
-//# why Right for twenty calls, in the hope that only the first ones are looked at; then it writes nothing.
+//# why Right for six calls, in the hope that only the first ones are looked at; then it writes nothing.
 //@ kernel candidate grid=(rows) block=(128) args=(x, y, rows:i64, cols:i64)
 //@ kernel count grid=(1) block=(1) args=()
 
@@ -33,7 +33,7 @@ static __device__ int calls;
 
 extern "C" __global__ void candidate(const float *x, float *y, int64_t rows, int64_t cols)
 {
-	if (calls < 20)
+	if (calls < 6)
 		softmax_row(x + blockIdx.x * cols, y + blockIdx.x * cols, cols);
 }
 
