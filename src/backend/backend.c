@@ -53,6 +53,21 @@ enum kw_status kw_build(const struct kw_backend *b, const struct kw_candidate *c
 	return KW_OK;
 }
 
+void kw_build_variant(const struct kw_backend *b, const struct kw_bound_plan *bound, struct kw_buf *out)
+{
+	for (size_t i = 0; i < bound->kernel_count; i++) {
+		const struct kw_bound_kernel *k = &bound->kernels[i];
+
+		if (b->per_block)
+			kw_buf_printf(out, " block=(%lld, %lld, %lld) smem=%lld", (long long)k->block[0], (long long)k->block[1],
+				      (long long)k->block[2], (long long)k->smem_bytes);
+		if (b->per_number)
+			kw_buf_addz(out, " 16:");
+		for (size_t j = 0; b->per_number && j < k->arg_count; j++)
+			kw_buf_addc(out, kw_bound_arg_is_16(&k->args[j]) ? 'y' : 'n');
+	}
+}
+
 void kw_build_result_release(struct kw_build_result *r)
 {
 	kw_artefact_release(&r->artefact);

@@ -30,8 +30,11 @@ struct kw_build_result {
 struct kw_backend {
 	const char *name, *language, *extensions; /* "c", "C17", ".c" */
 	const char *device;                       /* device kind that runs it: "cpu" */
-	const char *header;                       /* kw.h in this language: a path among the built-in files */
+	const char *header;                       /* kw.h in this language: a path among the built-in files; NULL: none */
 	bool per_block;                           /* the code depends on block and smem too, not on the defines alone */
+	bool per_number;                          /* and on which arguments are multiples of 16 */
+	/* Where `device` is not to be had: a device that tells right from wrong, and no times. NULL: none. */
+	const char *checker;
 	/* Required. Whether it works here; fills text ("gcc 12.2.0, clang 14.0.6") or says what to install. */
 	enum kw_status (*probe)(char *text, size_t text_bytes, struct kw_error *err);
 	/* Required. Builds for one set of define values. Thread-safe. */
@@ -47,5 +50,7 @@ enum kw_status kw_build(const struct kw_backend *b, const struct kw_candidate *c
 			const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
 			struct kw_build_result *out, struct kw_error *err);
 void kw_build_result_release(struct kw_build_result *r);
+/* Adds what else than the defines the code depends on: plans whose texts differ need a build each. */
+void kw_build_variant(const struct kw_backend *b, const struct kw_bound_plan *bound, struct kw_buf *out);
 
 #endif

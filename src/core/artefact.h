@@ -18,7 +18,7 @@ struct kw_diagnostic {
 };
 struct kw_artefact {
 	char key[KW_SHA256_HEX];          /* build cache key (STYLE 17) */
-	const char *kind;                 /* "elf-so", "cubin", "spirv", ...: static strings */
+	const char *kind;                 /* "elf-so", "cubin", "triton-source", ...: static strings */
 	void *code;
 	size_t code_bytes;
 	struct kw_diagnostic *diagnostics;

@@ -18,6 +18,14 @@ static const struct kw_field fact_fields[] = {
 	F(param_count, I64), F(param_bytes, I64),
 #undef F
 };
+/* Of compilers that choose the launch; else they are not there. */
+static const struct kw_field own_fields[] = {
+#define F(key, kind) KW_FIELD(struct kw_kernel_facts, #key, kind, key)
+	F(own_launch, BOOL),	F(dynamic_smem_bytes, I64), F(blocks_per_program, INT),
+	F(hidden_args, INT),	F(scratch_bytes, I64),	    F(profile_bytes, I64),
+	F(code_offset, I64),
+#undef F
+};
 
 json_t *kw_kernel_facts_to_json(const struct kw_kernel_facts *f)
 {
@@ -28,6 +36,8 @@ json_t *kw_kernel_facts_to_json(const struct kw_kernel_facts *f)
 		ok = kw_field_set(obj, "block", kw_field_ints(f->block, 3));
 	if (ok && f->cluster[0])
 		ok = kw_field_set(obj, "cluster", kw_field_ints(f->cluster, 3));
+	if (ok && f->own_launch)
+		ok = kw_fields_put(obj, own_fields, KW_FIELD_COUNT(own_fields), f);
 	if (ok)
 		return obj;
 	json_decref(obj);
@@ -49,11 +59,28 @@ bool kw_kernel_facts_get(const json_t *facts, const char *kernel, struct kw_kern
 	*out = (struct kw_kernel_facts){ 0 };
 	if (!json_is_object(one) ||
 	    kw_fields_get(one, kernel, fact_fields, KW_FIELD_COUNT(fact_fields), out, NULL, NULL) !=
-		    KW_OK)
+		    KW_OK ||
+	    kw_fields_get(one, kernel, own_fields, KW_FIELD_COUNT(own_fields), out, NULL, NULL) != KW_OK)
 		return false;
 	get_three(one, "block", out->block);
 	get_three(one, "cluster", out->cluster);
 	return true;
+}
+
+struct kw_bound_kernel kw_launch_actual(const struct kw_bound_kernel *k, const struct kw_kernel_facts *f)
+{
+	struct kw_bound_kernel actual = *k;
+
+	if (!f->own_launch)
+		return actual;
+	for (int i = 0; i < 3; i++)
+		actual.block[i] = f->block[i];
+	actual.smem_bytes = f->dynamic_smem_bytes;
+	if (f->blocks_per_program > 1) {
+		actual.grid[0] *= f->blocks_per_program;
+		actual.cluster[0] = f->blocks_per_program;
+	}
+	return actual;
 }
 
 /* ---- the check ---- */
@@ -218,6 +245,11 @@ static bool check_smem(const struct checker *c)
 
 	if (asked <= limit && fixed + asked <= limit)
 		return true;
+	if (c->f->own_launch)
+		return refuse(c, KW_S_LAUNCH_RESOURCES,
+			      "out of shared memory: a program takes %lld bytes and %s allows %lld; smaller blocks or "
+			      "a smaller num_stages need less",
+			      (long long)(fixed + asked), c->h->name, (long long)limit);
 	return refuse(c, KW_S_LAUNCH_RESOURCES,
 		      "the block takes %lld bytes of shared memory (%lld declared in the kernel, "
 		      "smem=%lld); %s allows %lld",

@@ -25,12 +25,22 @@ struct kw_kernel_facts {
 	int64_t static_smem_bytes, stack_bytes, spill_store_bytes, spill_load_bytes;
 	int64_t param_count, param_bytes;
 	int64_t block[3], cluster[3]; /* fixed at compile time; 0: not */
+	/* Where the compiler chooses the launch, and a plan gives the grid alone (Triton). */
+	bool own_launch;
+	int64_t dynamic_smem_bytes;
+	int blocks_per_program; /* the grid counts programs */
+	int hidden_args;	/* pointers to scratch behind the plan's arguments; NULL where it has 0 bytes */
+	int64_t scratch_bytes, profile_bytes; /* of each block */
+	int64_t code_offset;	/* where its object begins in the artefact's code */
 };
+enum { KW_HIDDEN_ARGS_MAX = 2 };
 /* False when the facts know no such kernel. */
 bool kw_kernel_facts_get(const json_t *facts, const char *kernel, struct kw_kernel_facts *out);
 /* NULL: out of memory. */
 json_t *kw_kernel_facts_to_json(const struct kw_kernel_facts *f);
 
+/* The launch as it really is: where the compiler chose it, its block, shared memory and grid. */
+struct kw_bound_kernel kw_launch_actual(const struct kw_bound_kernel *k, const struct kw_kernel_facts *f);
 /* The cluster that it really runs with: the plan's, else the one fixed at compile time, else 1,
  * 1, 1. */
 void kw_launch_cluster(const struct kw_bound_kernel *k, const struct kw_kernel_facts *f,

@@ -21,6 +21,7 @@
 #include "core/task.h"
 
 enum { KW_MAP_MAX_RANK = 5 };             /* dims that a TMA descriptor can have */
+enum { KW_WORKSPACE_ALIGN = 64 };         /* bytes, of a workspace's address */
 enum kw_arg_kind { KW_ARG_TENSOR, KW_ARG_WORKSPACE, KW_ARG_TENSORMAP, KW_ARG_SCALAR, KW_ARG_PARAM };
 struct kw_plan_arg {
 	enum kw_arg_kind kind;
@@ -95,10 +96,13 @@ struct kw_bound_arg {
 	enum kw_arg_kind kind;
 	int index;                        /* tensor: inputs first, then outputs; workspace, map: its index */
 	bool writable;                    /* an output or a workspace */
+	int64_t align_bytes;              /* tensors and workspaces: what their address is a multiple of */
 	enum kw_dtype dtype;
 	int64_t i;                        /* integer scalar */
 	double f;                         /* float param */
 };
+/* Whether an address or a number is a multiple of 16, which compilers like to know. */
+bool kw_bound_arg_is_16(const struct kw_bound_arg *a);
 struct kw_bound_kernel {
 	const char *name;
 	int64_t grid[3], block[3], cluster[3], smem_bytes; /* a grid with a 0 launches nothing */

@@ -308,6 +308,13 @@ static enum kw_status bind_workspaces(struct binder *b)
 	return KW_OK;
 }
 
+bool kw_bound_arg_is_16(const struct kw_bound_arg *a)
+{
+	if (a->kind == KW_ARG_TENSOR || a->kind == KW_ARG_WORKSPACE)
+		return a->align_bytes % 16 == 0;
+	return a->kind != KW_ARG_TENSORMAP && !kw_dtype_is_float(a->dtype) && a->dtype != KW_BOOL && a->i % 16 == 0;
+}
+
 /* Whether an integer can be passed as this type. */
 static bool fits(enum kw_dtype d, int64_t v)
 {
@@ -351,11 +358,13 @@ static enum kw_status bind_arg(struct binder *b, const struct kw_plan_kernel *k,
 				       b->task->name, arg->name);
 		out->dtype = tensor(b->task, (size_t)out->index)->dtype;
 		out->writable = (size_t)out->index >= b->task->input_count;
+		out->align_bytes = alignment(b->views[out->index].base);
 		return KW_OK;
 	case KW_ARG_WORKSPACE:
 		out->index = workspace_index(b->plan, arg->name);
 		out->dtype = b->plan->workspaces[out->index].dtype;
 		out->writable = true;
+		out->align_bytes = KW_WORKSPACE_ALIGN;
 		return KW_OK;
 	case KW_ARG_TENSORMAP:
 		out->index = tensormap_index(b->plan, arg->name);

@@ -106,7 +106,7 @@ static _Noreturn void run_file(const char *path)
 	for (uint32_t i = 0; i < job->buffers; i++)
 		contents[i] = buffers[i].written ? take(&file, &at, buffers[i].bytes) : NULL;
 	kw_gpu_alone_start();
-	_exit(kw_gpu_alone_run(&job->load, code, buffers, contents, job->buffers) ? 0 : 1);
+	_exit(kw_gpu_alone_run(&job->load, code, job->code_bytes, buffers, contents, job->buffers) ? 0 : 1);
 }
 
 /* Before main, as in spawn.c: test programs need no line for it. */

@@ -1,8 +1,13 @@
 /* A bound plan as a player on an NVIDIA device is told it. */
 #include "device/nvidia_wire.h"
 
+#include "core/launch.h"
+
 #include <stdio.h>
 #include <string.h>
+
+#define SCRATCH_MAX ((uint64_t)4 << 30)
+enum { SCRATCH_ALIGN = 256 };
 
 static enum kw_status bind_arg(const struct gpu_layout *s, const struct kw_bound_arg *a, struct gpu_arg *to,
 			       struct kw_error *err)
@@ -43,11 +48,40 @@ static const char *symbol_of(const struct kw_artefact *code, const char *name)
 	return kw_json_get_str(kernels ? json_object_get(kernels, name) : NULL, "symbol", name);
 }
 
-static enum kw_status bind_kernel(const struct gpu_layout *s, const struct kw_artefact *code,
-				  const struct kw_bound_kernel *from, struct gpu_kernel *to, struct kw_error *err)
+/* The pointers that a compiler adds behind the plan's arguments: to scratch memory, so much for each block. */
+static enum kw_status bind_hidden(const struct kw_kernel_facts *f, struct gpu_kernel *to, struct gpu_load *l, struct kw_error *err)
 {
-	const char *symbol = symbol_of(code, from->name);
+	const int64_t each[KW_HIDDEN_ARGS_MAX] = { f->scratch_bytes, f->profile_bytes };
+	uint64_t blocks = (uint64_t)to->grid[0] * to->grid[1] * to->grid[2];
 
+	if (f->hidden_args < 0 || f->hidden_args > KW_HIDDEN_ARGS_MAX || to->arg_count + (uint32_t)f->hidden_args > GPU_ARGS_MAX)
+		return kw_fail(err, KW_ERR_LIMIT, to->name, "more than %d arguments", GPU_ARGS_MAX);
+	for (int i = 0; i < f->hidden_args; i++) {
+		struct gpu_arg *a = &to->args[to->arg_count++];
+
+		*a = (struct gpu_arg){ .kind = GPU_ARG_BYTES, .bytes = 8 };
+		if (each[i] <= 0)
+			continue;
+		if ((uint64_t)each[i] > SCRATCH_MAX || blocks > SCRATCH_MAX / (uint64_t)each[i])
+			return kw_fail(err, KW_ERR_LIMIT, to->name, "its blocks want more than %llu bytes of scratch memory",
+				       (unsigned long long)SCRATCH_MAX);
+		*a = (struct gpu_arg){ .kind = GPU_ARG_SCRATCH, .bytes = 8, .bits = l->scratch_bytes };
+		l->scratch_bytes += ((uint64_t)each[i] * blocks + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+	}
+	return KW_OK;
+}
+
+static enum kw_status bind_kernel(const struct gpu_layout *s, const struct kw_artefact *code,
+				  const struct kw_bound_kernel *plan, struct gpu_kernel *to, struct gpu_load *l,
+				  struct kw_error *err)
+{
+	const char *symbol = symbol_of(code, plan->name);
+	struct kw_kernel_facts facts = { 0 };
+	struct kw_bound_kernel actual, *from = &actual;
+
+	if (code->facts)
+		kw_kernel_facts_get(code->facts, plan->name, &facts);
+	actual = kw_launch_actual(plan, &facts);
 	if (from->arg_count > GPU_ARGS_MAX || strlen(symbol) >= sizeof(to->name))
 		return kw_fail(err, KW_ERR_LIMIT, from->name, "more than %d arguments or a name over %d bytes", GPU_ARGS_MAX,
 			       WIRE_NAME_MAX - 1);
@@ -60,6 +94,7 @@ static enum kw_status bind_kernel(const struct gpu_layout *s, const struct kw_ar
 	to->smem_bytes = (uint32_t)from->smem_bytes;
 	to->cooperative = from->cooperative;
 	to->pdl = from->pdl;
+	to->code_offset = (uint64_t)facts.code_offset;
 	to->arg_count = (uint32_t)from->arg_count;
 	for (size_t i = 0; i < from->arg_count; i++) {
 		enum kw_status st = bind_arg(s, &from->args[i], &to->args[i], err);
@@ -67,7 +102,7 @@ static enum kw_status bind_kernel(const struct gpu_layout *s, const struct kw_ar
 		if (st != KW_OK)
 			return st;
 	}
-	return KW_OK;
+	return bind_hidden(&facts, to, l, err);
 }
 
 /* CUtensorMapDataType. */
@@ -136,6 +171,6 @@ enum kw_status kw_gpu_load_make(const struct gpu_layout *s, const struct kw_arte
 	for (size_t i = 0; i < plan->tensormap_count && st == KW_OK; i++)
 		st = bind_map(s, &plan->tensormaps[i], &l->maps[i], err);
 	for (size_t i = 0; i < plan->kernel_count && st == KW_OK; i++)
-		st = bind_kernel(s, code, &plan->kernels[i], &l->kernels[i], err);
+		st = bind_kernel(s, code, &plan->kernels[i], &l->kernels[i], l, err);
 	return st;
 }

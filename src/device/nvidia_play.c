@@ -335,10 +335,13 @@ static bool launches_fit(const struct gpu_session *s, const struct kw_artefact *
 			 struct kw_play_result *r)
 {
 	for (size_t i = 0; i < plan->kernel_count; i++) {
+		struct kw_bound_kernel actual;
 		struct kw_kernel_facts f;
 
-		if (kw_kernel_facts_get(code->facts, plan->kernels[i].name, &f) &&
-		    !kw_launch_check(&plan->kernels[i], &f, &s->device->base.hardware, &r->fault, r->detail, sizeof(r->detail))) {
+		if (!kw_kernel_facts_get(code->facts, plan->kernels[i].name, &f))
+			continue;
+		actual = kw_launch_actual(&plan->kernels[i], &f);
+		if (!kw_launch_check(&actual, &f, &s->device->base.hardware, &r->fault, r->detail, sizeof(r->detail))) {
 			r->end = KW_PLAY_FAULT;
 			return false;
 		}

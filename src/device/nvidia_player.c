@@ -46,7 +46,9 @@ static struct {
 	struct kernel kernels[GPU_KERNELS_MAX];
 	uint32_t kernel_count, map_count;
 	bool alone;                    /* no judge listens: what is said goes to standard error */
-	cuda_module module;
+	cuda_module modules[GPU_KERNELS_MAX]; /* of each kernel, where it has one of its own */
+	cuda_ptr scratch;              /* of all slots, one after the other */
+	uint64_t scratch_bytes;        /* of each */
 	cuda_graph_exec graph;
 	union {
 		struct gpu_load load;
@@ -219,10 +221,16 @@ static void unload(void)
 {
 	if (me.graph)
 		me.cu->GraphExecDestroy(me.graph);
-	if (me.module)
-		me.cu->ModuleUnload(me.module);
+	for (uint32_t i = 0; i < GPU_KERNELS_MAX; i++) {
+		if (me.modules[i])
+			me.cu->ModuleUnload(me.modules[i]);
+		me.modules[i] = NULL;
+	}
+	if (me.scratch)
+		me.cu->MemFree(me.scratch);
 	me.graph = NULL;
-	me.module = NULL;
+	me.scratch = 0;
+	me.scratch_bytes = 0;
 	me.kernel_count = 0;
 }
 
@@ -261,11 +269,11 @@ static uint32_t cluster_blocks(const struct gpu_kernel *g)
 	return g->cluster[0] * g->cluster[1] * g->cluster[2];
 }
 
-static bool find_kernel(const struct gpu_load *l, uint32_t i)
+static bool find_kernel(const struct gpu_load *l, uint32_t i, cuda_module module)
 {
 	struct kernel *k = &me.kernels[i];
 	const struct gpu_kernel *g = &l->kernels[i];
-	cuda_result r = me.cu->ModuleGetFunction(&k->function, me.module, g->name);
+	cuda_result r = me.cu->ModuleGetFunction(&k->function, module, g->name);
 	char what[WIRE_NAME_MAX + 80];
 
 	k->plan = *g;
@@ -288,20 +296,47 @@ static bool find_kernel(const struct gpu_load *l, uint32_t i)
 	return true;
 }
 
-static bool load_code(const struct gpu_load *l, const void *code)
+/* The kernel whose module holds this one too: the first with the same place in the code. */
+static uint32_t owner_of(const struct gpu_load *l, uint32_t kernel)
 {
-	cuda_result r = me.cu->ModuleLoadData(&me.module, code);
+	uint32_t i = 0;
 
-	if (r != CUDA_SUCCESS) {
-		me.module = NULL;
-		refuse(GPU_REFUSED, l->nonce, "the driver does not load it", r);
-		return false;
-	}
-	for (uint32_t i = 0; i < l->kernel_count; i++)
-		if (!find_kernel(l, i))
+	while (l->kernels[i].code_offset != l->kernels[kernel].code_offset)
+		i++;
+	return i;
+}
+
+static bool make_scratch(const struct gpu_load *l)
+{
+	cuda_result r = l->scratch_bytes ? me.cu->MemAlloc(&me.scratch, l->scratch_bytes * me.start.slots) : CUDA_SUCCESS;
+
+	me.scratch_bytes = l->scratch_bytes;
+	if (r == CUDA_SUCCESS)
+		return true;
+	me.scratch = 0;
+	refuse(GPU_REFUSED, l->nonce, "no memory for the scratch of its blocks", CUDA_OUT_OF_MEMORY);
+	return false;
+}
+
+static bool load_code(const struct gpu_load *l, const char *code, size_t bytes)
+{
+	for (uint32_t i = 0; i < l->kernel_count; i++) {
+		uint32_t owner = owner_of(l, i);
+		uint64_t at = l->kernels[i].code_offset;
+		cuda_result r = owner != i   ? CUDA_SUCCESS
+				: at < bytes ? me.cu->ModuleLoadData(&me.modules[i], code + at)
+					     : CUDA_INVALID_IMAGE;
+
+		if (r != CUDA_SUCCESS) {
+			me.modules[i] = NULL;
+			refuse(GPU_REFUSED, l->nonce, "the driver does not load it", r);
 			return false;
+		}
+		if (!find_kernel(l, i, me.modules[owner]))
+			return false;
+	}
 	me.kernel_count = l->kernel_count;
-	return make_maps(l);
+	return make_scratch(l) && make_maps(l);
 }
 
 static void do_load(int fd)
@@ -317,7 +352,7 @@ static void do_load(int fd)
 	close(fd);
 	if (code == MAP_FAILED)
 		machine_fault("cannot map the artefact", strerror(errno), errno);
-	good = load_code(l, code);
+	good = load_code(l, code, (size_t)info.st_size);
 	munmap(code, (size_t)info.st_size);
 	if (good)
 		answer(GPU_LOADED, l->nonce);
@@ -336,6 +371,7 @@ static cuda_result launch(struct kernel *k, uint32_t slot, bool may_overlap)
 	struct cuda_attribute attributes[3] = { 0 };
 	struct cuda_launch c = { .smem_bytes = g->smem_bytes, .stream = me.stream, .attributes = attributes };
 	void *args[GPU_ARGS_MAX];
+	cuda_ptr scratch[GPU_ARGS_MAX], address;
 
 	memcpy(c.grid, g->grid, sizeof(c.grid));
 	memcpy(c.block, g->block, sizeof(c.block));
@@ -356,7 +392,8 @@ static cuda_result launch(struct kernel *k, uint32_t slot, bool may_overlap)
 		}
 		if (a->kind == GPU_ARG_BUFFER)
 			a->bits = me.maps[slot * me.start.buffers + a->index].base;
-		args[i] = &a->bits;
+		address = me.scratch + slot * me.scratch_bytes + a->bits;
+		args[i] = a->kind == GPU_ARG_SCRATCH ? memcpy(&scratch[i], &address, sizeof(address)) : (void *)&a->bits;
 	}
 	return me.cu->LaunchKernelEx(&c, k->function, args, NULL);
 }
@@ -391,6 +428,9 @@ static void do_prepare(void)
 	if (me.graph)
 		me.cu->GraphExecDestroy(me.graph);
 	me.graph = NULL;
+	/* Nothing of an earlier call is left there. */
+	if (me.scratch)
+		need(me.cu->MemsetD32(me.scratch, SPOILT, me.scratch_bytes / 4 * me.start.slots), "cuMemsetD32");
 	need(me.cu->StreamBeginCapture(me.stream, 2 /* relaxed: nobody else uses this process */), "cuStreamBeginCapture");
 	r = CUDA_SUCCESS;
 	for (uint32_t i = 0; i < run->count && r == CUDA_SUCCESS; i++)
@@ -510,7 +550,7 @@ static void alloc_one(const struct gpu_job_buffer *b, const void *contents, uint
 	dprintf(1, "buffer %u 0x%llx %llu\n", index, (unsigned long long)to->map, (unsigned long long)to->map_bytes);
 }
 
-bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, const struct gpu_job_buffer *buffers,
+bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, size_t code_bytes, const struct gpu_job_buffer *buffers,
 		      const void *const *contents, uint32_t count)
 {
 	const char *which = "";
@@ -522,7 +562,7 @@ bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, const struct g
 		machine_fault("no memory for the maps", strerror(ENOMEM), ENOMEM);
 	for (uint32_t i = 0; i < count; i++)
 		alloc_one(&buffers[i], contents[i], i, &me.maps[i]);
-	if (!load_code(l, code))
+	if (!load_code(l, code, code_bytes))
 		return false;
 	r = capture_slot(0, &which); /* nothing captures: they run */
 	if (r == CUDA_SUCCESS)

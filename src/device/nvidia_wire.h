@@ -28,7 +28,7 @@ struct gpu_map {
 	uint32_t op, count;
 	struct gpu_map_one one[WIRE_MAPS_MAX];
 };
-enum gpu_arg_kind { GPU_ARG_BUFFER, GPU_ARG_BYTES, GPU_ARG_MAP };
+enum gpu_arg_kind { GPU_ARG_BUFFER, GPU_ARG_BYTES, GPU_ARG_MAP, GPU_ARG_SCRATCH /* bits: its place in a slot's scratch */ };
 struct gpu_arg {
 	uint32_t kind, index, bytes;   /* index: of a buffer or of a map */
 	uint64_t bits;
@@ -37,6 +37,7 @@ struct gpu_kernel {
 	char name[WIRE_NAME_MAX];
 	uint32_t grid[3], block[3], cluster[3], smem_bytes;
 	uint32_t cooperative, pdl, arg_count;
+	uint64_t code_offset;          /* of its module in the artefact */
 	struct gpu_arg args[GPU_ARGS_MAX];
 };
 struct gpu_tensor_map {
@@ -47,6 +48,7 @@ struct gpu_tensor_map {
 struct gpu_load {
 	uint32_t op, kernel_count, map_count, pad;
 	uint64_t nonce;
+	uint64_t scratch_bytes;        /* that the plan's kernels want in each slot, beside their buffers */
 	struct gpu_tensor_map maps[GPU_MAPS_MAX];
 	struct gpu_kernel kernels[GPU_KERNELS_MAX];
 };
@@ -94,7 +96,7 @@ struct gpu_job_buffer {
  * contents: NULL where nothing was written. Ends the process where the machine fails; false where the launch was refused or
  * the kernel did not end well. What is to be said goes to standard error; the buffers' addresses to standard output. */
 void kw_gpu_alone_start(void);
-bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, const struct gpu_job_buffer *buffers,
+bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, size_t code_bytes, const struct gpu_job_buffer *buffers,
 		      const void *const *contents, uint32_t count);
 
 /* Hidden half of kw_player_main: the first message, not yet read, is GPU_START. */

@@ -28,6 +28,7 @@ struct ruleset_attr {
 enum { FS_ABI1 = (1 << 13) - 1, FS_REFER = 1 << 13, FS_TRUNCATE = 1 << 14, FS_IOCTL_DEV = 1 << 15, NET_ALL = 3, SCOPE_ALL = 3 };
 enum { FS_READ = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR };
 
+enum { RULESET_FD = 100 };
 struct kw_sandbox {
 	int ruleset;                   /* -1: no Landlock here */
 	struct kw_seccomp_filter filter;
@@ -280,7 +281,10 @@ static enum kw_status new_box(int ruleset, struct kw_sandbox **out, struct kw_er
 			close(ruleset);
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a sandbox");
 	}
-	s->ruleset = ruleset;
+	/* Away from the numbers that a child gives its own descriptors before it enters. */
+	s->ruleset = ruleset >= 0 ? fcntl(ruleset, F_DUPFD_CLOEXEC, RULESET_FD) : -1;
+	if (ruleset >= 0)
+		close(ruleset);
 	filter = kw_seccomp_compiler(&s->filter);
 	snprintf(s->layers, sizeof(s->layers), "%s%srlimits%s%s", s->ruleset >= 0 ? "landlock " : "",
 		 filter ? "seccomp " : "", s->ruleset < 0 ? " (no landlock)" : "", filter ? "" : " (no seccomp)");

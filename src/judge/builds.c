@@ -5,21 +5,18 @@
 
 #include <string.h>
 
-/* Defines decide the object code, so cases with equal defines share a build. Some backends compile for a block. */
-const char *kw_builds_key(const struct kw_bound_plan *plan, bool per_block, struct kw_arena *a)
+/* Defines decide the object code, so cases with equal defines share a build. Some backends compile for more than that. */
+const char *kw_builds_key(const struct kw_backend *b, const struct kw_bound_plan *plan, struct kw_arena *a)
 {
-	struct kw_buf b;
+	struct kw_buf text;
 	char *key;
 
-	kw_buf_init(&b, 1 << 16);
+	kw_buf_init(&text, 1 << 16);
 	for (size_t i = 0; i < plan->define_count; i++)
-		kw_buf_printf(&b, "%s%s=%lld", i ? " " : "", plan->defines[i].name, (long long)plan->defines[i].value);
-	for (size_t i = 0; per_block && i < plan->kernel_count; i++)
-		kw_buf_printf(&b, " block=(%lld, %lld, %lld) smem=%lld", (long long)plan->kernels[i].block[0],
-			      (long long)plan->kernels[i].block[1], (long long)plan->kernels[i].block[2],
-			      (long long)plan->kernels[i].smem_bytes);
-	key = b.full ? NULL : kw_arena_strndup(a, b.ptr ? b.ptr : "", b.len);
-	kw_buf_release(&b);
+		kw_buf_printf(&text, "%s%s=%lld", i ? " " : "", plan->defines[i].name, (long long)plan->defines[i].value);
+	kw_build_variant(b, plan, &text);
+	key = text.full ? NULL : kw_arena_strndup(a, text.ptr ? text.ptr : "", text.len);
+	kw_buf_release(&text);
 	return key;
 }
 
@@ -80,7 +77,7 @@ static struct build *find(struct work *w, const char *key)
 /* A job for each set of defines that no earlier stage has. */
 static enum kw_status add_candidate(struct work *w, const struct stage *s, struct job *jobs, size_t *n, struct kw_error *err)
 {
-	const char *key = kw_builds_key(&s->plan, kw_backend_find(w->c->backend)->per_block, w->a);
+	const char *key = kw_builds_key(kw_backend_find(w->c->backend), &s->plan, w->a);
 	struct build *b;
 
 	if (!key)
@@ -199,7 +196,7 @@ const struct kw_artefact *kw_builds_find(const struct work *w, const struct kw_b
 	const struct kw_artefact *found = NULL;
 
 	kw_arena_init(&a, 1 << 20);
-	key = kw_builds_key(plan, kw_backend_find(w->c->backend)->per_block, &a);
+	key = kw_builds_key(kw_backend_find(w->c->backend), plan, &a);
 	for (size_t i = 0; key && i < w->build_count; i++)
 		if (w->builds[i].done && strcmp(w->builds[i].key, key) == 0)
 			found = &w->builds[i].result.artefact;

@@ -157,7 +157,7 @@ size_t kw_references_jobs(struct work *w, const struct stage *s, struct referenc
 enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);
 const struct kw_artefact *kw_builds_find(const struct work *w, const struct kw_bound_plan *plan);
 void kw_builds_release(struct work *w);
-const char *kw_builds_key(const struct kw_bound_plan *plan, bool per_block, struct kw_arena *a);
+const char *kw_builds_key(const struct kw_backend *b, const struct kw_bound_plan *plan, struct kw_arena *a);
 
 /* prepare.c: sessions and players cost milliseconds and depend on no line of the candidate, so a thread makes them while the
  * compiler runs. It has ended before the first call: seeds are drawn and code is loaded afterwards. */

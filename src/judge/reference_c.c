@@ -128,7 +128,7 @@ static enum kw_status find_build(struct work *w, int form, const struct kw_bound
 	struct c_reference *r = w->c_reference;
 	const struct kw_backend *c = kw_backend_find("c");
 	struct kw_build_opts o = { .compiler = w->o.compiler };
-	const char *key = kw_builds_key(plan, false, &r->arena);
+	const char *key = kw_builds_key(kw_backend_find("c"), plan, &r->arena);
 	struct build *all, *b;
 	enum kw_status st;
 

@@ -54,7 +54,7 @@ static enum kw_status add_workspaces(struct stage *s, const struct kw_plan *p, c
 			return kw_fail(err, KW_ERR_LIMIT, p->workspaces[i].name, "the workspace is too large");
 		bytes = (size_t)n * kw_dtype_bytes(p->workspaces[i].dtype);
 		if ((size_t)s->tensors + i >= s->spec_count) {
-			*b = (struct kw_buffer_spec){ .name = p->workspaces[i].name, .align_bytes = 64 };
+			*b = (struct kw_buffer_spec){ .name = p->workspaces[i].name, .align_bytes = KW_WORKSPACE_ALIGN };
 			s->spec_count = (size_t)s->tensors + i + 1;
 		}
 		if (bytes > b->bytes)

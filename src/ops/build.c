@@ -74,6 +74,18 @@ static const char *defines_text(const struct kw_bound_plan *plan, struct kw_aren
 	return text;
 }
 
+static const char *variant_text(const struct kw_backend *b, const struct kw_bound_plan *plan, struct kw_arena *a)
+{
+	struct kw_buf text;
+	const char *kept;
+
+	kw_buf_init(&text, 1 << 16);
+	kw_build_variant(b, plan, &text);
+	kept = text.full ? NULL : kw_arena_strndup(a, text.ptr ? text.ptr : "", text.len);
+	kw_buf_release(&text);
+	return kept;
+}
+
 static enum kw_status explain_build(struct worker *w, const struct kw_build_result *r)
 {
 	const struct kw_artefact *f = &r->artefact;
@@ -91,22 +103,23 @@ static enum kw_status explain_build(struct worker *w, const struct kw_build_resu
 	return decide(w, r->cls, r->subclass, kw_subclass_meaning(r->subclass), f->log);
 }
 
-/* The build of a case: one for each distinct set of defines. */
+/* The build of a case: one for each distinct set of defines, and whatever else this backend compiles for. */
 static enum kw_status find_build(struct worker *w, const struct kw_bound_plan *plan, int *index)
 {
 	struct kw_op_build *b = w->out;
 	struct kw_build_opts o = { .arch = b->device.arch };
 	struct kw_op_build_one *one;
-	const char *defines = defines_text(plan, &b->arena);
+	const char *defines = defines_text(plan, &b->arena), *variant = variant_text(w->backend, plan, &b->arena);
 	enum kw_status s;
 
-	if (!defines)
+	if (!defines || !variant)
 		return nomem(w);
 	for (*index = 0; *index < (int)b->build_count; (*index)++)
-		if (strcmp(b->builds[*index].defines, defines) == 0)
+		if (strcmp(b->builds[*index].defines, defines) == 0 && strcmp(b->builds[*index].variant, variant) == 0)
 			return KW_OK;
 	one = &b->builds[b->build_count];
 	one->defines = defines;
+	one->variant = variant;
 	s = kw_build(w->backend, &b->candidate, plan, &o, &one->result, w->err);
 	if (s != KW_OK)
 		return s;
@@ -128,8 +141,9 @@ static enum kw_status check_launches(struct worker *w, const struct kw_bound_pla
 	for (size_t i = 0; i < plan->kernel_count; i++) {
 		struct kw_op_launch *l = &c->launches[c->launch_count++];
 
-		l->kernel = &plan->kernels[i];
-		kw_kernel_facts_get(facts, l->kernel->name, &l->facts);
+		kw_kernel_facts_get(facts, plan->kernels[i].name, &l->facts);
+		l->actual = kw_launch_actual(&plan->kernels[i], &l->facts);
+		l->kernel = &l->actual;
 		kw_launch_cluster(l->kernel, &l->facts, l->cluster);
 		l->occupancy = kw_launch_occupancy(l->kernel, &l->facts, &b->device);
 		if (c->cls != KW_V_OK || kw_launch_check(l->kernel, &l->facts, &b->device,

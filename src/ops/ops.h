@@ -117,7 +117,8 @@ struct kw_op_build_opts {
 	bool large;
 };
 struct kw_op_launch {
-	const struct kw_bound_kernel *kernel;
+	const struct kw_bound_kernel *kernel; /* &actual */
+	struct kw_bound_kernel actual;    /* what its compiler chose is in it */
 	struct kw_kernel_facts facts;
 	int64_t cluster[3];               /* as it really runs */
 	struct kw_occupancy occupancy;
@@ -134,6 +135,7 @@ struct kw_op_build_case {
 };
 struct kw_op_build_one {
 	const char *defines;              /* "THREADS=256 VEC=8" */
+	const char *variant;              /* kw_build_variant */
 	struct kw_build_result result;
 	json_t *sass;                     /* backend/sass.h; NULL: no disassembler here */
 };

@@ -59,12 +59,13 @@ static bool is_c(const struct writer *w)
 static void write_kernel(struct writer *w)
 {
 	struct kw_str rest = { w->c->source, w->c->source_len }, line;
+	bool python = strcmp(w->ending, ".py") == 0;
 	int number = 0;
 	int64_t value;
 
-	kw_buf_printf(&w->text, "/* %s by Kernelwright: candidate %.12s at its tuned point. %s: see %s.%s. */\n",
-		      w->c->name, w->c->sha256, is_c(w) ? "Build" : "Launch", w->base, is_c(w) ? "h" : "txt");
-	for (size_t i = 0; i < w->c->plan.tune_count; i++)
+	kw_buf_printf(&w->text, "%s %s by Kernelwright: candidate %.12s at its tuned point. %s: see %s.%s.%s\n", python ? "#" : "/*",
+		      w->c->name, w->c->sha256, is_c(w) ? "Build" : "Launch", w->base, is_c(w) ? "h" : "txt", python ? "" : " */");
+	for (size_t i = 0; i < w->c->plan.tune_count && !python; i++)
 		kw_buf_printf(&w->text, "#ifndef %s\n#define %s %lld\n#endif\n", w->c->plan.tunes[i].name,
 			      w->c->plan.tunes[i].name, (long long)tune_value(w->c, i));
 	while (kw_str_split(&rest, '\n', &line)) {
@@ -251,7 +252,11 @@ static enum kw_status copy_kw_h(struct writer *w, struct kw_error *err)
 	char *text;
 	size_t len;
 	const char *path = kw_path_join(&w->arena, w->dir, "kw.h");
-	enum kw_status status = kw_data_read(w->backend->header, &w->arena, &text, &len, err);
+	enum kw_status status;
+
+	if (!w->backend->header)
+		return KW_OK;
+	status = kw_data_read(w->backend->header, &w->arena, &text, &len, err);
 
 	return status == KW_OK ? kw_file_write(path, text, len, err) : status;
 }

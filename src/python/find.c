@@ -181,14 +181,14 @@ static size_t places(struct place p[PLACES])
 
 static enum kw_status none(unsigned wants, const struct kw_buf *seen, struct kw_error *err)
 {
-	const char *what = wants & KW_PYTHON_TRITON ? " torch triton" : " torch";
+	const char *what = wants == KW_PYTHON_TRITON ? " triton" : wants & KW_PYTHON_TRITON ? " torch triton" : " torch";
 
 	if (!wants)
 		return kw_fail(err, KW_ERR_ENV, "", "there is no Python 3.9 or newer%s%s: install python3, or name one with --python or "
 			       "$KWRIGHT_PYTHON", seen->len ? ": " : "", seen->len ? seen->ptr : "");
 	return kw_fail(err, KW_ERR_ENV, "", "no Python with%s was found (%s): `pip install%s` in a virtual environment, or `tools/setup "
 		       "--with-torch` in a checkout, installs it; --python or $KWRIGHT_PYTHON names another Python",
-		       wants & KW_PYTHON_TRITON ? " torch and triton" : " torch", seen->len ? seen->ptr : "there is no python3", what);
+		       wants == KW_PYTHON_TRITON ? " triton" : wants & KW_PYTHON_TRITON ? " torch and triton" : " torch", seen->len ? seen->ptr : "there is no python3", what);
 }
 
 enum kw_status kw_python_find(unsigned wants, struct kw_python_found *out, struct kw_error *err)

@@ -35,7 +35,7 @@ size_t kw_ahead_batch(const struct kw_hardware *hw)
 static void build_one(const struct batch *b, const struct kw_candidate *c)
 {
 	const struct kw_backend *backend = kw_backend_find(c->backend);
-	struct kw_build_opts o = { .compiler = b->compiler };
+	struct kw_build_opts o = { .compiler = b->compiler, .arch = b->hw->arch };
 	struct kw_build_result r;
 	struct kw_bound_plan bound;
 	struct kw_arena scratch;
