@@ -27,7 +27,7 @@ const struct kw_device_ops *kw_device_at(size_t i)
 	return i < sizeof(all) / sizeof(all[0]) ? all[i] : NULL;
 }
 
-enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err)
+enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = kw_device_find(name);
 	const char *names[sizeof(all) / sizeof(all[0])], *near;
@@ -40,6 +40,17 @@ enum kw_status kw_device_open(const char *name, struct kw_device **out, struct k
 	near = kw_str_nearest(name, names, sizeof(all) / sizeof(all[0]));
 	return kw_fail(err, KW_ERR_USAGE, "", "no device \"%s\"%s%s%s", name, near ? " (did you mean " : "",
 		       near ? near : "", near ? "?)" : "");
+}
+
+enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err)
+{
+	enum kw_status st = kw_device_open_begin(name, out, err);
+
+	if (st == KW_OK && (*out)->ops->ready && (st = (*out)->ops->ready(*out, err)) != KW_OK) {
+		kw_device_close(*out);
+		*out = NULL;
+	}
+	return st;
 }
 
 void kw_device_close(struct kw_device *d)

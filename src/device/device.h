@@ -112,7 +112,7 @@ struct kw_compute_ops {
 
 struct kw_device_ops {
 	const char *name;
-	/* All required. */
+	/* All required. open may return while the device still starts; what is used of it then waits. */
 	enum kw_status (*open)(struct kw_device **out, struct kw_error *err);
 	enum kw_status (*ceiling)(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
 				  struct kw_ceiling *out, struct kw_error *err);
@@ -137,6 +137,7 @@ struct kw_device_ops {
 	const char *(*layers)(const struct kw_player *p);
 	int64_t (*linger)(struct kw_player *p, int64_t ns);
 	/* Optional. */
+	enum kw_status (*ready)(struct kw_device *d, struct kw_error *err); /* waits until it can be used, or says why it cannot */
 	void *(*room)(struct kw_session *s, int slot, int buffer);
 	enum kw_status (*push)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
 	enum kw_status (*pull)(struct kw_session *s, int slot, int buffer, struct kw_error *err);
@@ -163,6 +164,9 @@ struct kw_device {
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
 const struct kw_device_ops *kw_device_at(size_t i);              /* NULL behind the last one */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
+/* The same without waiting until it can be used: `hardware` is known, and there is something else to do meanwhile (a GPU's
+ * context takes a third of a second). What keeps it from being used comes with the first use. */
+enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
 /* False: it tells nothing. */
 bool kw_device_state(struct kw_device *d, struct kw_device_state *out);

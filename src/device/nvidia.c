@@ -19,9 +19,23 @@ struct nvidia *kw_nvidia_of(const struct kw_device *d)
 	return (struct nvidia *)(uintptr_t)d;
 }
 
-enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err)
+static enum kw_status await_start(struct nvidia *n, struct kw_error *err)
 {
-	return kw_cuda_status(n->cu, n->cu->CtxSetCurrent(n->context), "cuCtxSetCurrent", err);
+	pthread_mutex_lock(&n->starting_lock);
+	if (n->starting)
+		pthread_join(n->starter, NULL);
+	n->starting = false;
+	pthread_mutex_unlock(&n->starting_lock);
+	if (n->started != KW_OK && err)
+		*err = n->start_error;
+	return n->started;
+}
+
+enum kw_status kw_nvidia_enter(struct nvidia *n, struct kw_error *err)
+{
+	enum kw_status st = await_start(n, err);
+
+	return st != KW_OK ? st : kw_cuda_status(n->cu, n->cu->CtxSetCurrent(n->context), "cuCtxSetCurrent", err);
 }
 
 enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err)
@@ -193,9 +207,7 @@ static enum kw_status find_device(struct nvidia *n, struct kw_error *err)
 	if (!attribute(n, CUDA_HAS_VMM) || !attribute(n, CUDA_HAS_FD))
 		return kw_fail(err, KW_ERR_ENV, "", "this GPU or its driver cannot share memory by file descriptor, which keeps a "
 						    "candidate from the judge's memory");
-	if ((st = check_mode(n, err)) != KW_OK)
-		return st;
-	return start_status(n, cu->PrimaryRetain(&n->context, n->device), "cuDevicePrimaryCtxRetain", err);
+	return check_mode(n, err);
 }
 
 static enum kw_status load_code(struct nvidia *n, struct kw_error *err)
@@ -230,14 +242,30 @@ static enum kw_status make_scratch(struct nvidia *n, struct kw_error *err)
 	return st;
 }
 
-static void nvidia_close(struct kw_device *d)
+static void *start(void *arg)
 {
-	struct nvidia *n = kw_nvidia_of(d);
+	struct nvidia *n = arg;
+	struct kw_error *err = &n->start_error;
+	enum kw_status st = start_status(n, n->cu->PrimaryRetain(&n->context, n->device), "cuDevicePrimaryCtxRetain", err);
 
-	kw_nvidia_cool(n);
-	pthread_cond_destroy(&n->changed);
-	pthread_mutex_destroy(&n->lock);
-	if (!n->context || kw_nvidia_enter(n, NULL) != KW_OK)
+	if (st == KW_OK)
+		st = kw_cuda_status(n->cu, n->cu->CtxSetCurrent(n->context), "cuCtxSetCurrent", err);
+	if (st == KW_OK)
+		st = load_code(n, err);
+	if (st == KW_OK)
+		st = make_scratch(n, err);
+	n->started = st;
+	return NULL;
+}
+
+static enum kw_status nvidia_ready(struct kw_device *d, struct kw_error *err)
+{
+	return await_start(kw_nvidia_of(d), err);
+}
+
+static void release(struct nvidia *n)
+{
+	if (!n->context || n->cu->CtxSetCurrent(n->context) != CUDA_SUCCESS)
 		return;
 	if (n->scratch)
 		n->cu->MemFree(n->scratch);
@@ -246,6 +274,19 @@ static void nvidia_close(struct kw_device *d)
 	if (n->code)
 		n->cu->ModuleUnload(n->code);
 	n->cu->PrimaryRelease(n->device);
+}
+
+static void nvidia_close(struct kw_device *d)
+{
+	struct nvidia *n = kw_nvidia_of(d);
+
+	await_start(n, NULL);
+	kw_nvidia_doom(n);
+	release(n); /* while the players' contexts are taken down too */
+	kw_nvidia_cool(n);
+	pthread_cond_destroy(&n->changed);
+	pthread_mutex_destroy(&n->lock);
+	pthread_mutex_destroy(&n->starting_lock);
 }
 
 static int64_t nvidia_memory_free(struct kw_device *d)
@@ -271,27 +312,23 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	n->base.repeat_share = REPEAT_SHARE;
 	n->base.most_slots = NVIDIA_MOST_SLOTS;
 	pthread_mutex_init(&n->lock, NULL);
+	pthread_mutex_init(&n->starting_lock, NULL);
 	pthread_cond_init(&n->changed, NULL);
 	st = kw_cuda_load(&n->cu, err);
 	if (st == KW_OK)
 		kw_nvidia_warm(n);
 	if (st == KW_OK)
 		st = find_device(n, err);
-	if (st == KW_OK)
-		st = kw_nvidia_enter(n, err);
-	if (st == KW_OK) {
-		struct kw_hardware *h = &n->base.hardware;
-
-		probe(n, h);
-		n->base.batch_bytes = BATCH_SECONDS * (h->memory_bytes_per_s > 0 ? h->memory_bytes_per_s : DEFAULT_BANDWIDTH);
-		st = load_code(n, err);
-	}
-	if (st == KW_OK)
-		st = make_scratch(n, err);
 	if (st != KW_OK) {
 		kw_device_close(&n->base);
 		return st;
 	}
+	probe(n, &n->base.hardware);
+	n->base.batch_bytes = BATCH_SECONDS * (n->base.hardware.memory_bytes_per_s > 0 ? n->base.hardware.memory_bytes_per_s :
+												 DEFAULT_BANDWIDTH);
+	n->starting = pthread_create(&n->starter, NULL, start, n) == 0;
+	if (!n->starting)
+		start(n);
 	*out = &n->base;
 	return KW_OK;
 }
@@ -317,6 +354,7 @@ static bool nvidia_state(struct kw_device *d, struct kw_device_state *out)
 const struct kw_device_ops kw_device_nvidia = {
 	.name = "nvidia",
 	.open = nvidia_open,
+	.ready = nvidia_ready,
 	.close = nvidia_close,
 	.ceiling = kw_nvidia_ceiling,
 	.overheads = kw_nvidia_overheads,

@@ -25,6 +25,11 @@ struct nvidia {
 	int ordinal;
 	cuda_device device;
 	cuda_context context;
+	pthread_t starter;             /* makes the context and what is in it */
+	pthread_mutex_t starting_lock;
+	bool starting;                 /* that thread was not joined yet */
+	enum kw_status started;        /* what came of it, and why */
+	struct kw_error start_error;
 	cuda_module code;
 	cuda_function read, write, copy, fma32, fma64, marks;
 	cuda_ptr scratch;              /* twice the L2: reading it leaves nothing else there */
@@ -39,8 +44,8 @@ struct nvidia {
 	bool warmed;                   /* the thread has been started */
 };
 struct nvidia *kw_nvidia_of(const struct kw_device *d);
-/* Every op begins so: a driver's context belongs to a thread, and the judge has several. */
-enum kw_status kw_nvidia_enter(const struct nvidia *n, struct kw_error *err);
+/* Every op begins so: a driver's context belongs to a thread, and the judge has several. Waits until there is one. */
+enum kw_status kw_nvidia_enter(struct nvidia *n, struct kw_error *err);
 /* Launches a kernel of ours over n vectors of 16 bytes; and waits for everything. */
 enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
 			       struct kw_error *err);
@@ -95,8 +100,10 @@ uint64_t kw_nvidia_player_address(struct kw_session *s, int slot, int buffer);
 extern const struct kw_compute_ops kw_nvidia_compute;
 
 /* Starts processes for the first players, in a thread: a context takes 0.2 s, as the judge's own does meanwhile. One that fails
- * is not there, and a player that is started says why. The other ends the thread and kills all that are idle. */
+ * is not there, and a player that is started says why. Doom ends the thread and kills all that are idle;
+ * cool waits until they have gone. */
 void kw_nvidia_warm(struct nvidia *n);
+void kw_nvidia_doom(struct nvidia *n);
 void kw_nvidia_cool(struct nvidia *n);
 /* How many there are, when all that were to be have started. */
 int kw_nvidia_idle(struct nvidia *n);

@@ -286,7 +286,7 @@ static enum kw_status time_events(const struct nvidia *n, cuda_stream stream, co
 
 enum kw_status kw_nvidia_overheads(struct kw_device *d, struct kw_overheads *out, struct kw_error *err)
 {
-	const struct nvidia *n = kw_nvidia_of(d);
+	struct nvidia *n = kw_nvidia_of(d);
 	cuda_stream stream = NULL;
 	cuda_event e[2] = { NULL, NULL };
 	int64_t begin = 0;

@@ -177,14 +177,18 @@ int kw_nvidia_idle(struct nvidia *n)
 	return count;
 }
 
-void kw_nvidia_cool(struct nvidia *n)
+/* Each takes a while to give its memory back: all at once. */
+void kw_nvidia_doom(struct nvidia *n)
 {
 	if (n->warmed)
 		pthread_join(n->warmer, NULL);
 	n->warmed = false;
-	/* Each takes a while to give its memory back: all at once. */
 	for (int i = 0; i < n->idle_count; i++)
 		kw_child_doom(&n->idle[i].child);
+}
+
+void kw_nvidia_cool(struct nvidia *n)
+{
 	for (int i = 0; i < n->idle_count; i++)
 		kw_child_close(&n->idle[i].child);
 	n->idle_count = 0;

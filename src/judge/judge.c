@@ -26,7 +26,7 @@ enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw
 	*out = NULL;
 	if (!j)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	if ((st = kw_device_open(device, &j->dev, err)) != KW_OK) {
+	if ((st = kw_device_open_begin(device, &j->dev, err)) != KW_OK) {
 		kw_free(j);
 		return st;
 	}
@@ -240,20 +240,31 @@ static double slot_bytes(const struct stage *s)
 static void bind_result(struct stage *s)
 {
 	struct kw_case_result *r = s->result;
-	double need = slot_bytes(s), have = (double)kw_device_memory_available(s->w->j->dev) * KW_MEMORY_SHARE;
 
-	s->footprint_bytes = need;
-	if (!s->plan.applicable) {
-		r->verdict = KW_V_NOT_APPLICABLE;
-		snprintf(r->why, sizeof r->why, "%s", s->plan.why_not ? s->plan.why_not : "excluded by its require lines");
-	} else if (need * (s->c->perf ? 2 : 1) > have) {
-		char a[32], b[32];
+	s->footprint_bytes = slot_bytes(s);
+	if (s->plan.applicable)
+		return;
+	r->verdict = KW_V_NOT_APPLICABLE;
+	snprintf(r->why, sizeof r->why, "%s", s->plan.why_not ? s->plan.why_not : "excluded by its require lines");
+}
 
-		r->verdict = KW_V_NOT_APPLICABLE;
-		s->plan.applicable = false;
-		snprintf(r->why, sizeof r->why, "does not fit this machine: it needs %s of memory, %s can be given",
-			 kw_human_bytes(need * (s->c->perf ? 2 : 1), a, sizeof a), kw_human_bytes(have, b, sizeof b));
-	}
+/* Asked when its turn comes: how much memory a GPU has left is known once it has started, and compilers need not wait for that. */
+static bool fits(struct stage *s)
+{
+	struct kw_case_result *r = s->result;
+	double need = s->footprint_bytes * (s->c->perf ? 2 : 1), have;
+	char a[32], b[32];
+
+	if (s->session) /* it got its memory while the compiler ran */
+		return true;
+	have = (double)kw_device_memory_available(s->w->j->dev) * KW_MEMORY_SHARE;
+	if (need <= have)
+		return true;
+	r->verdict = KW_V_NOT_APPLICABLE;
+	s->plan.applicable = false;
+	snprintf(r->why, sizeof r->why, "does not fit this machine: it needs %s of memory, %s can be given",
+		 kw_human_bytes(need, a, sizeof a), kw_human_bytes(have, b, sizeof b));
+	return false;
 }
 
 static enum kw_status add_case(struct work *w, struct plan_of_cases *p, const struct kw_case *c, bool unseen,
@@ -543,7 +554,7 @@ static enum kw_status run_range(struct plan_of_cases *p, size_t first, size_t en
 	for (size_t i = first; i < end && st == KW_OK; i++) {
 		struct stage *s = p->stages[i];
 
-		if (!s->code || s->w->failed)
+		if (!s->code || s->w->failed || !fits(s))
 			continue;
 		st = run_stage(s, err);
 		kw_stage_close(s);
