@@ -87,11 +87,12 @@ static enum kw_status fill_task(struct filler *x)
 
 	if (!t)
 		return KW_OK;
-	kw_buf_printf(&x->text, "%s%s%s (family %s). Its reference, numpy-like, computed in double precision:\n\n", t->name,
-		      t->title && t->title[0] ? ": " : "", t->title ? t->title : "", family(x));
-	for (rest = kw_str_from(t->expr ? t->expr : t->reference_source ? t->reference_source : "a C function"); rest.len && kw_str_split(&rest, '\n', &line);)
-		if (kw_str_trim(line).len)
-			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
+	kw_buf_printf(&x->text, "%s%s%s (family %s). Its reference, %s, computed in double precision:\n\n", t->name,
+		      t->title && t->title[0] ? ": " : "", t->title ? t->title : "", family(x),
+		      t->expr ? "numpy-like" : kw_task_reference_kind(t));
+	for (rest = kw_str_from(kw_task_reference_text(t)); rest.len && kw_str_split(&rest, '\n', &line);)
+		if (kw_str_trim(line).len) /* what is written in Python or C keeps its indents */
+			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(t->expr ? kw_str_trim(line) : line));
 	if (t->grad_count)
 		kw_buf_addz(&x->text, "\nWanted is its backward pass: what arrives at each output is an input, and the outputs are the gradients.\n");
 	return add_text(x, "task");

@@ -215,8 +215,10 @@ static const char *in_place_trouble(struct author *w)
 
 static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 {
-	const char *trouble = kw_expr_is_external(w->expr) ? "a pattern is filled from an expression, and the reference is C" :
-							     in_place_trouble(w);
+	const char *trouble = kw_expr_is_external(w->expr) ?
+				      kw_arena_printf(w->arena, "a pattern is filled from an expression, and the reference is %s",
+						      kw_task_reference_kind(w->task)) :
+				      in_place_trouble(w);
 
 	if (trouble)
 		return refuse(w, p, trouble);

@@ -72,9 +72,11 @@ static void head_text(const struct kw_op_task *t, struct kw_buf *out)
 	kw_buf_printf(out, "%s%s%s%s\n", k->name, k->title && k->title[0] ? ": " : "", k->title ? k->title : "",
 		      k->unconfirmed ? "  (unconfirmed: drafted by a model)" : "");
 	kw_buf_printf(out, "family %s; reference:\n", kw_family_name(kw_expr_family(t->expr)));
-	if (!k->expr)
-		kw_buf_printf(out, "  C, %s\n", k->reference_c);
-	for (struct kw_str rest = kw_str_from(k->expr ? k->expr : ""), line; kw_str_split(&rest, '\n', &line);)
+	if (k->reference_c || k->torch_form)
+		kw_buf_printf(out, "  %s%s%s\n", kw_task_reference_kind(k), k->torch_form == KW_TORCH_LINE ? "" : ", ",
+			      k->reference_c ? k->reference_c : k->torch_form == KW_TORCH_LINE ? "" : k->reference_torch);
+	for (struct kw_str rest = kw_str_from(k->expr ? k->expr : k->torch_form == KW_TORCH_LINE ? k->reference_torch : ""), line;
+	     kw_str_split(&rest, '\n', &line);)
 		if (kw_str_trim(line).len)
 			kw_buf_printf(out, "  " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
 	for (size_t i = 0; i < k->grad_count; i++)
@@ -118,7 +120,7 @@ static void cases_text(const struct kw_op_task *t, const struct kw_op_case *rows
 		kw_human_bytes(r->cost.bytes_read + r->cost.bytes_written, bytes, sizeof(bytes));
 		snprintf(flops, sizeof(flops), "%.4g", r->cost.flops);
 		snprintf(intensity, sizeof(intensity), "%.3g", r->intensity);
-		if (kw_expr_is_external(t->expr)) /* a reference in C */
+		if (kw_expr_is_external(t->expr)) /* nobody knows what it does */
 			intensity[0] = flops[0] = '?', intensity[1] = flops[1] = '\0';
 		kw_table_row(&table, r->c->label,
 			     r->c->large ? "large" : r->c->perf ? "perf" : "check", shapes_text(a, &t->task, r),

@@ -11,7 +11,7 @@ static enum kw_status hash_both(struct kw_task *t, struct kw_error *err)
 	struct kw_hasher h;
 
 	if (kw_hasher_init(&h) != 0)
-		return kw_fail(err, KW_ERR_NOMEM, t->reference_c, "out of memory");
+		return kw_fail(err, KW_ERR_NOMEM, t->file, "out of memory");
 	kw_hasher_addz(&h, "task", t->text);
 	kw_hasher_add(&h, "reference", t->reference_source, t->reference_len);
 	kw_hasher_final(&h, t->sha256);
@@ -20,15 +20,16 @@ static enum kw_status hash_both(struct kw_task *t, struct kw_error *err)
 
 enum kw_status kw_reference_load(struct kw_task *t, struct kw_error *err)
 {
+	const char *path = t->torch_form > KW_TORCH_LINE ? t->reference_torch : t->expr ? NULL : t->reference_c;
 	struct kw_buf text;
 	enum kw_status s;
 
-	if (!t->reference_c || t->expr)
+	if (!path)
 		return KW_OK;
 	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
-	s = kw_file_read(t->reference_c, KW_CANDIDATE_MAX_BYTES, &text, err);
+	s = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, err);
 	if (s == KW_OK && !(t->reference_source = kw_arena_strndup(&t->arena, text.len ? text.ptr : "", text.len)))
-		s = kw_fail(err, KW_ERR_NOMEM, t->reference_c, "out of memory");
+		s = kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 	if (s == KW_ERR_NOT_FOUND && err)
 		err->status = s = KW_ERR_INPUT; /* the task is there, but not right */
 	if (s != KW_OK)

@@ -19,7 +19,8 @@ struct kw_reference {
 	struct kw_candidate candidate[KW_REFERENCE_FORMS];
 };
 
-/* Reads the file that reference_c names into the task: reference_source, and the hash. Nothing to do for an expression. */
+/* Reads the file that reference_c or reference_torch names into the task: reference_source, and the hash. Nothing to do for an
+ * expression or a line. */
 enum kw_status kw_reference_load(struct kw_task *t, struct kw_error *err);
 /* Parses its plan lines against the task; KW_ERR_INPUT with the place when they do not fit. t was loaded and outlives *out. */
 enum kw_status kw_reference_read(const struct kw_task *t, struct kw_arena *a, struct kw_reference *out, struct kw_error *err);

@@ -149,3 +149,17 @@ bool kw_task_has_name(const struct kw_task *t, const char *name)
 			return true;
 	return false;
 }
+
+const char *kw_task_reference_kind(const struct kw_task *t)
+{
+	return t->expr ? "an expression" : t->reference_c ? "C" : "PyTorch";
+}
+
+const char *kw_task_reference_text(const struct kw_task *t)
+{
+	if (t->expr)
+		return t->expr;
+	if (t->torch_form == KW_TORCH_LINE)
+		return t->reference_torch;
+	return t->reference_source ? t->reference_source : t->reference_c ? "a C function" : "a PyTorch module";
+}

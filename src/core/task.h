@@ -104,6 +104,9 @@ struct kw_case {
 
 enum kw_policy { KW_LIBRARIES_REFUSE, KW_LIBRARIES_ALLOW };
 
+/* A reference in PyTorch (docs/pytorch.md): a line, a file with `Model` and `get_inputs`, or anything that can be called. */
+enum kw_torch_form { KW_TORCH_NONE, KW_TORCH_LINE, KW_TORCH_PROBLEM, KW_TORCH_CALLABLE };
+
 struct kw_goal {
 	double speedup;                          /* 0: none */
 	double sol;                              /* 0: none */
@@ -129,7 +132,12 @@ struct kw_task {
 	const char *expr;                        /* reference expression, or NULL */
 	int expr_line, expr_column;              /* where its text starts in the file */
 	const char *reference_c;                 /* C reference source path, or NULL */
-	const char *reference_source;            /* its text once it is read (reference.h); NULL before, and for expressions */
+	enum kw_torch_form torch_form;           /* a reference in PyTorch, beside an expression too */
+	const char *reference_torch;             /* LINE: its text; else the path of its file */
+	const char *torch_callable, *torch_args; /* CALLABLE */
+	bool torch_eval;                         /* modules as they are used, not as they are trained */
+	bool undescribed;                        /* of a PyTorch file, with no inputs in the task: they are what it says itself */
+	const char *reference_source;            /* text of a file once it is read (reference.h); NULL before, and for expressions */
 	size_t reference_len;
 	struct kw_case *cases;                   /* perf cases first, in file order */
 	size_t case_count, perf_count;
@@ -152,6 +160,9 @@ enum kw_status kw_task_parse_yaml(struct kw_task *t, const char *file, const cha
 enum kw_status kw_task_parse_line(struct kw_task *t, const char *expr, const char *const *inputs,
 				  size_t input_count, struct kw_error *err);
 void kw_task_release(struct kw_task *t);
+/* Of its reference: "an expression", "C", "PyTorch"; and its text, of a file once it was read (reference.h). */
+const char *kw_task_reference_kind(const struct kw_task *t);
+const char *kw_task_reference_text(const struct kw_task *t);
 /* Finds the output that is written into each inout input: same dtype, same shape in every case. Whoever adds the outputs calls
  * it. In such a task the input's name in a plan means the one buffer, which holds the input before a call and the output
  * after it; the output's own name is no argument. */

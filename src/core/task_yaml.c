@@ -295,8 +295,8 @@ static enum kw_status read_grad(struct kw_task_reader *r)
 		return KW_OK;
 	if (list->kind != KW_YAML_SEQ || list->child_count == 0)
 		return kw_yaml_fail(list, r->err, "'grad' must be a list of inputs, like [x]");
-	if (t->reference_c)
-		return kw_task_fail_key(list, r->err, "only an 'expr' can be differentiated, and the reference is C");
+	if (!t->expr || t->torch_form)
+		return kw_task_fail_key(list, r->err, "only an 'expr' can be differentiated, and the reference is %s", t->reference_c ? "C" : "PyTorch");
 	if (kw_task_has_inout(t))
 		return kw_task_fail_key(list, r->err, "'grad' does not go with inputs that are updated in place");
 	t->grad = kw_arena_calloc(r->arena, list->child_count, sizeof(*t->grad));
@@ -329,6 +329,14 @@ static enum kw_status read_names(struct kw_task_reader *r)
 	return s;
 }
 
+/* A PyTorch file says itself what goes in and comes out, where the task does not. */
+static bool describes_itself(const struct kw_task_reader *r)
+{
+	const struct kw_yaml *reference = kw_yaml_find(r->root, "reference");
+
+	return !kw_yaml_find(r->root, "inputs") && reference && reference->kind == KW_YAML_MAP && kw_yaml_find(reference, "file");
+}
+
 static enum kw_status read_task(struct kw_task_reader *r)
 {
 	static const char *const keys[] = { "name",      "title",   "dims",      "inputs",
@@ -340,6 +348,10 @@ static enum kw_status read_task(struct kw_task_reader *r)
 
 	if (s == KW_OK)
 		s = read_names(r);
+	if (s == KW_OK && describes_itself(r)) {
+		r->task->undescribed = true;
+		return kw_task_read_reference(r, kw_yaml_find(r->root, "reference"));
+	}
 	if (s == KW_OK)
 		s = read_dims(r, kw_yaml_find(r->root, "dims"));
 	if (s == KW_OK)

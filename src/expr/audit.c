@@ -479,8 +479,10 @@ enum kw_status kw_expr_audit(const struct kw_expr *e, struct kw_arena *a, const 
 	if (!t.labels)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the audit");
 	if (kw_expr_is_external(e)) {
-		audit_label(&t, "unknown_cost: the reference is C: its flops are not known, and bytes are those of all inputs and outputs");
-		audit_label(&t, "unknown_operation: what a reference in C ignores or repeats cannot be read from it");
+		audit_label(&t, "unknown_cost: the reference is %s: its flops are not known, and bytes are those of all inputs and outputs",
+			    kw_task_reference_kind(e->task));
+		audit_label(&t, "unknown_operation: what a reference in %s ignores or repeats cannot be read from it",
+			    kw_task_reference_kind(e->task));
 		*labels = t.labels;
 		*count = t.count;
 		return t.nomem ? kw_fail(err, KW_ERR_NOMEM, "", "no memory for the audit") : KW_OK;

@@ -66,7 +66,7 @@ static enum kw_status begin(struct builder *b, const struct kw_task *t, struct k
 	x->text = t->expr ? t->expr : "";
 	x->file_line = t->expr_line > 0 ? t->expr_line : 1;
 	x->file_column = t->expr_column > 0 ? t->expr_column : 1;
-	if (!t->expr && !t->reference_c)
+	if (!t->expr && !t->reference_c && !t->torch_form)
 		return kw_fail(err, KW_ERR_INPUT, x->file, "the task has no reference expression");
 	return KW_OK;
 }

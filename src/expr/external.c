@@ -17,7 +17,7 @@ bool external_outputs(struct builder *b, const struct kw_task *t)
 	int count = (int)b->x->e.node_count;
 
 	if (count > MAX_ARGS)
-		return bfail(b, 1, 1, "a reference in C with more than %d inputs and params", MAX_ARGS);
+		return bfail(b, 1, 1, "a reference that is no expression, with more than %d inputs and params", MAX_ARGS);
 	for (int i = 0; i < count; i++)
 		args[i] = b->x->e.nodes[i];
 	for (size_t o = 0; o < t->output_count; o++) {

@@ -43,8 +43,8 @@ static enum kw_status one(struct work *w, struct baseline *b, const struct form 
 	struct kw_buf text;
 	enum kw_status st;
 
-	if (w->c_reference)
-		return own_reference(w, b, f);
+	if (kw_expr_is_external(w->e))
+		return w->c_reference ? own_reference(w, b, f) : KW_NO;
 	kw_buf_init(&text, 4u << 20);
 	b->name = f->name;
 	b->naive_flags = c && !f->openmp;

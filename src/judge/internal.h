@@ -26,6 +26,7 @@ struct kw_judge {
 	int threads;                      /* of the judge's own work */
 	struct kw_gpu *gpu;               /* NULL: the host does everything (gpu.h) */
 	bool gpu_tried;
+	struct torch_process *torch;      /* computes references in PyTorch; NULL before the first */
 };
 
 /* One distinct set of -D values of the candidate, built once. */
@@ -60,7 +61,8 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
-	struct c_reference *c_reference;  /* NULL: the reference is an expression */
+	struct c_reference *c_reference;  /* NULL: the reference is no C */
+	struct torch_process *torch;      /* the judge's; NULL: the reference is no PyTorch, or an expression too */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
 
@@ -110,6 +112,7 @@ struct stage {
 	struct baseline_run base[KW_BASELINES];
 	struct reference_run reference;
 	struct c_values *c_values;
+	struct torch_values *torch_values;
 	struct kw_distribution *distribution[KW_MAX_TENSORS]; /* per output, once it was looked at; in the arena */
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
@@ -143,6 +146,16 @@ enum kw_status kw_c_values_open(struct stage *s, struct kw_external *out, struct
 void kw_c_values_close(struct stage *s);
 /* Its text as a kernel of the task's own dtypes, and what it is called; NULL where there is none. */
 const struct kw_candidate *kw_c_reference_as_baseline(const struct work *w);
+
+/* reference_torch.c: a reference in PyTorch. It is loaded in a Python process of the judge; a stage hands inputs over and takes values. */
+struct torch_process;
+struct torch_values;
+enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
+/* What computed it, and how, as a line of the verdict. */
+void kw_torch_reference_note(struct work *w);
+void kw_torch_process_free(struct kw_judge *j);
+enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
+void kw_torch_values_close(struct stage *s);
 
 /* gpu_reference.c, for builds.c. */
 struct reference_job {

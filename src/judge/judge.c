@@ -41,6 +41,7 @@ void kw_judge_free(struct kw_judge *j)
 	if (!j)
 		return;
 	kw_gpu_close(j->gpu);
+	kw_torch_process_free(j);
 	kw_device_close(j->host);
 	kw_device_close(j->dev);
 	kw_free(j);
@@ -632,6 +633,8 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 {
 	enum kw_status st = kw_c_reference_new(w, err);
 
+	if (st == KW_OK)
+		st = kw_torch_reference_new(w, err);
 	if (st == KW_OK && w->o.with_baselines)
 		st = kw_baselines_new(w, err);
 	if (st == KW_OK)
@@ -684,6 +687,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 		st = evaluate(&w, &p, err);
 	if (st == KW_OK)
 		conclude(&w);
+	kw_torch_reference_note(&w);
 	for (size_t i = 0; i < p.count; i++) {
 		kw_stage_close(p.stages[i]);
 		kw_free(p.stages[i]);

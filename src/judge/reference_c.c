@@ -53,7 +53,7 @@ enum kw_status kw_c_reference_new(struct work *w, struct kw_error *err)
 	struct c_reference *r;
 	enum kw_status st = KW_OK;
 
-	if (!w->t->reference_source)
+	if (!w->t->reference_c)
 		return KW_OK;
 	r = w->c_reference = kw_calloc(1, sizeof *r);
 	if (!r)

@@ -163,11 +163,11 @@ static enum kw_status start_players(struct stage *s, struct kw_error *err)
 	return st == KW_OK ? b.status : st;
 }
 
-/* All three get their values from the process of a reference in C. */
+/* All three get their values from the process of a reference in C or PyTorch. */
 static enum kw_status open_external(struct stage *s, struct kw_error *err)
 {
 	struct kw_external from;
-	enum kw_status st = kw_c_values_open(s, &from, err);
+	enum kw_status st = s->w->torch ? kw_torch_values_open(s, &from, err) : kw_c_values_open(s, &from, err);
 
 	if (st == KW_OK)
 		st = kw_eval_new_external(s->bound, s->view, KW_EVAL_F64, &from, &s->ev64, err);
@@ -180,7 +180,7 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 {
 	enum kw_status st;
 
-	if (s->w->c_reference)
+	if (kw_expr_is_external(s->w->e))
 		return open_external(s, err);
 	st = open_one(s, s->bound, KW_EVAL_F64, &s->ev64, err);
 	return st == KW_OK ? open_plain(s, s->bound, &s->ev32, &s->coarse, err) : st;
@@ -197,7 +197,7 @@ enum kw_status kw_stage_formula(struct stage *s, int number, struct kw_error *er
 	if (f->tried)
 		return KW_OK;
 	f->tried = true;
-	if (s->w->c_reference) /* it is what it is */
+	if (kw_expr_is_external(s->w->e)) /* it is what it is */
 		return KW_OK;
 	kw_buf_init(&says, 1 << 12);
 	st = kw_expr_rephrase(s->w->e, number + 1, &s->arena, &e, &says, err);
@@ -245,6 +245,7 @@ void kw_stage_close(struct stage *s)
 		s->formula[i] = (struct other_formula){ 0 };
 	}
 	kw_c_values_close(s);
+	kw_torch_values_close(s);
 	if (s->player)
 		s->w->j->dev->ops->player_stop(s->player);
 	kw_baselines_close(s);

@@ -22,7 +22,7 @@ static const char *story(const struct kw_task *t, const struct kw_candidate *c,
 			 const struct kw_verdict *v, const char *family, struct kw_arena *a)
 {
 	return kw_arena_printf(a, "task %s (%s, %s): %s\ncandidate %s, %s%s%s\n%s", t->name, family,
-			       first_dtype(t), t->expr ? t->expr : "reference in C",
+			       first_dtype(t), t->expr ? t->expr : t->reference_c ? "reference in C" : "reference in PyTorch",
 			       c->name ? c->name : "?", c->origin ? c->origin : "?",
 			       v->tune && *v->tune ? ", tune " : "", v->tune ? v->tune : "",
 			       v->summary);

@@ -1,0 +1,402 @@
+"""The reference of a task in PyTorch: computes what is right, in f64, for inputs that the judge drew.
+
+Values come and go in memory that is shared by a descriptor, never in a file. One process serves a judge for as long as it lives; what a
+call changes (running statistics, inputs updated in place) is put back by giving everything anew in the next.
+"""
+import ast
+import contextlib
+import importlib.util
+import inspect
+import math
+import mmap
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
+          "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
+          "f8e4m3": getattr(torch, "float8_e4m3fn", None), "f8e5m2": getattr(torch, "float8_e5m2", None)}
+NAMES = {v: k for k, v in DTYPES.items() if v is not None}
+# Sums of a plain kernel have one accumulator; PyTorch's on a processor have that many, which err by the root of it less.
+ACCUMULATORS = 64
+
+
+class Trouble(Exception):
+    """What is wrong with a reference, in one sentence."""
+
+
+def offline(event, args):
+    """A reference that downloads would be another one tomorrow."""
+    if event == "socket.getaddrinfo" or event == "socket.connect" and isinstance(args[1], tuple):
+        raise ConnectionRefusedError("a reference may not download anything")
+
+
+# ---- the forms: each has call(values) -> outputs, a list ----
+
+def flat(result):
+    """The tensors of a result, in order; numbers become tensors."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    if isinstance(result, (bool, int, float)):
+        return [torch.tensor(result)]
+    if isinstance(result, dict):
+        return [t for v in result.values() for t in flat(v)]
+    if isinstance(result, (list, tuple)):
+        return [t for v in result for t in flat(v)]
+    if result is None:
+        return []
+    if hasattr(result, "to_tuple"):
+        return flat(result.to_tuple())
+    raise Trouble("it gives a %s, not a tensor" % type(result).__name__)
+
+
+class Line:
+    """`torch.softmax(x, -1)`, or statements that end in the names of the outputs."""
+
+    def __init__(self, request):
+        self.notes = []
+        self.names = [o["name"] for o in request.get("outputs", [])]
+        text = request["text"].strip()
+        try:
+            tree = ast.parse(text, "reference")
+        except SyntaxError as error:
+            raise Trouble("'torch' is no Python: %s at line %d" % (error.msg, error.lineno or 1))
+        self.expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
+        if not self.expression and not self.names:
+            raise Trouble("statements need declared 'outputs', whose names they assign")
+        self.code = compile(text, "reference", "eval" if self.expression else "exec")
+
+    def call(self, values, dims):
+        # Built-in names come by themselves; one dictionary, so that functions inside see what was assigned.
+        space = {"torch": torch, "F": F, "nn": torch.nn, "math": math, **dims, **values}
+        if self.expression:
+            return flat(eval(self.code, space))
+        exec(self.code, space)
+        missing = [n for n in self.names if n not in space]
+        if missing:
+            raise Trouble("nothing is assigned to the output '%s'" % missing[0])
+        return [t for n in self.names for t in flat(space[n])]
+
+
+class Owner:
+    """What gives inputs and weights their places: a module or a function, with arguments like those that it was shown with."""
+
+    def __init__(self, function, args, kwargs, names, weights, mode):
+        self.function, self.args, self.kwargs, self.names, self.weights = function, args, kwargs, names, weights
+        self.notes = []
+        if isinstance(function, torch.nn.Module):
+            function.train(mode == "train")
+            self.settle(function)
+
+    def settle(self, model):
+        """Dropout draws numbers, which nobody else can draw again: it is left out, and that is said."""
+        found = []
+        for path, m in model.named_modules():
+            for attribute in ("p", "dropout"):
+                rate = m.__dict__.get(attribute)
+                known = isinstance(m, torch.nn.modules.dropout._DropoutNd) or type(m).__module__.startswith("torch.nn")
+                if known and m.training and isinstance(rate, float) and rate > 0 and (attribute != "p" or "Dropout" in type(m).__name__):
+                    setattr(m, attribute, 0.0)
+                    found.append(path or type(m).__name__)
+        if found:
+            self.notes.append("dropout is left out (%s)" % ", ".join(found[:4]))
+
+    def call(self, values, dims):
+        flat_args, tree = torch.utils._pytree.tree_flatten((tuple(self.args), dict(self.kwargs)))
+        filled = [values[name] if name in values else old for name, old in zip(self.names, flat_args)]
+        args, kwargs = torch.utils._pytree.tree_unflatten(filled, tree)
+        if isinstance(self.function, torch.nn.Module):
+            self.place(values)
+        return flat(self.function(*args, **kwargs))
+
+    def place(self, values):
+        """Weights, buffers and plain attributes by their paths; shared ones stay shared, as each path names one of them."""
+        for path, name in self.weights.items():
+            if name not in values:
+                continue
+            owner = self.function
+            *folders, last = path.split(".")
+            for part in folders:
+                owner = getattr(owner, part)
+            old, new = getattr(owner, last), values[name]
+            if isinstance(old, torch.nn.Parameter):
+                self.replace(old, torch.nn.Parameter(new, requires_grad=False))
+            elif last in owner._buffers:
+                self.replace(old, new)
+            else:
+                setattr(owner, last, new)
+        for m in self.function.modules():
+            if isinstance(m, torch.nn.RNNBase):
+                m._flat_weights = [getattr(m, n, None) for n in m._flat_weights_names]
+
+    def replace(self, old, new):
+        for m in self.function.modules():
+            for store in (m._parameters, m._buffers):
+                for key, t in store.items():
+                    if t is old:
+                        store[key] = new
+
+
+@contextlib.contextmanager
+def without_dropout():
+    """The functions too, as far as they are called by their places in torch."""
+    names = [n for n in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout") if hasattr(F, n)]
+    kept = {n: getattr(F, n) for n in names}
+    attention = F.scaled_dot_product_attention
+
+    def quiet(query, key, value, attn_mask=None, dropout_p=0.0, *args, **kwargs):
+        return attention(query, key, value, attn_mask, 0.0, *args, **kwargs)
+
+    for n in names:
+        setattr(F, n, lambda input, *args, **kwargs: input)
+    F.scaled_dot_product_attention = quiet
+    try:
+        yield
+    finally:
+        for n in names:
+            setattr(F, n, kept[n])
+        F.scaled_dot_product_attention = attention
+
+
+def callable_of(request):
+    """`module.py:name`, with the arguments that a file of torch.save holds."""
+    path, name = request["path"], request["callable"]
+    spec = importlib.util.spec_from_file_location("kwright_users_module", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    function = module
+    for part in name.split("."):
+        if not hasattr(function, part):
+            raise Trouble("there is no '%s' in %s" % (name, os.path.basename(path)))
+        function = getattr(function, part)
+    if inspect.isclass(function):
+        function = function()
+    if not callable(function):
+        raise Trouble("'%s' is a %s, nothing to call" % (name, type(function).__name__))
+    return function
+
+
+def arguments_of(path):
+    """A tensor, a list of arguments, a dictionary of named ones, or a pair of both."""
+    try:
+        given = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise Trouble("%s cannot be read as tensors: %s" % (path, str(error).split("\n")[0]))
+    if isinstance(given, torch.Tensor):
+        return [given], {}
+    if isinstance(given, dict):
+        return [], given
+    if isinstance(given, (list, tuple)):
+        if len(given) == 2 and isinstance(given[0], (list, tuple)) and isinstance(given[1], dict):
+            return list(given[0]), given[1]
+        return list(given), {}
+    raise Trouble("%s holds a %s, not arguments" % (path, type(given).__name__))
+
+
+def argument_names(function, args, kwargs):
+    """A name for each tensor or number among the arguments: that of the parameter, numbered inside of lists."""
+    try:
+        signature = inspect.signature(function.forward if isinstance(function, torch.nn.Module) else function)
+        signature.bind(*args, **kwargs)
+        known = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except ValueError:  # functions that are built in have none
+        known = []
+    except TypeError as error:
+        raise Trouble("the arguments do not fit: %s" % error)
+    names = []
+    for i, (base, value) in enumerate([(known[i] if i < len(known) else "x%d" % i, v) for i, v in enumerate(args)] + list(kwargs.items())):
+        leaves = torch.utils._pytree.tree_flatten(value)[0]
+        names += [base if len(leaves) == 1 else "%s_%d" % (base, k) for k in range(len(leaves))]
+    return names
+
+
+def weight_names(model, taken):
+    """Paths of what a module holds, each with a name of its own: dots become underscores."""
+    tensors = dict(model.named_parameters())
+    tensors.update(model.named_buffers())
+    out = {}
+    for path in tensors:
+        name = path.replace(".", "_")
+        while name in taken or name in out.values():
+            name += "_"
+        out[path] = name
+    return out, tensors
+
+
+def load_callable(request):
+    function = callable_of(request)
+    args, kwargs = arguments_of(request["args"])
+    names = argument_names(function, args, kwargs)
+    weights = weight_names(function, names)[0] if isinstance(function, torch.nn.Module) else {}
+    return Owner(function, args, kwargs, names, weights, request.get("mode") or "train")
+
+
+FORMS = {"line": Line, "callable": load_callable}
+
+
+# ---- running ----
+
+class Sums(torch.utils._python_dispatch.TorchDispatchMode):
+    """How long the longest sum is."""
+
+    ALONG = ("sum", "mean", "var", "var_mean", "std", "std_mean", "prod", "logsumexp", "linalg_vector_norm", "norm", "avg_pool2d",
+             "avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mse_loss", "nll_loss_forward", "dot")
+    LAST = ("_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm", "cumsum", "cumprod", "_safe_softmax")
+    PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "addmm": 1, "baddbmm": 1, "addmv": 1}
+
+    def __init__(self):
+        super().__init__()
+        self.longest = 1
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        first = next((a for a in args if isinstance(a, torch.Tensor)), None)
+        n = 1
+        if name in self.PRODUCTS:
+            n = args[self.PRODUCTS[name]].shape[-1]
+        elif "convolution" in name:
+            n = args[1].numel() // max(args[1].shape[0], 1)
+        elif "attention" in name and first is not None:
+            n = max(first.shape[-1], first.shape[-2])
+        elif "batch_norm" in name or "group_norm" in name:
+            n = first.numel() // max(first.shape[1], 1)
+        elif name in self.ALONG and first is not None and isinstance(result, torch.Tensor):
+            n = first.numel() // max(result.numel(), 1)
+        elif name in self.LAST and first is not None and first.dim():
+            n = max(first.shape)
+        self.longest = max(self.longest, n)
+        return result
+
+
+def disturb(t):
+    """Half a unit in the last place, up or down: what a plain kernel's roundings may do where no wider type shows them."""
+    signs = torch.randint(-1, 2, t.shape, device=t.device)
+    t.mul_(1 + signs.to(torch.float64) * torch.finfo(t.dtype).eps / 2) if t.dtype == torch.float64 else t.copy_(
+        t.to(torch.float64) * (1 + signs * torch.finfo(t.dtype).eps / 2))
+
+
+def read(fd, request, precision, device, disturbed):
+    """The inputs as tensors of their own, in the precision that is computed in."""
+    total = request["input_bytes"]
+    room = mmap.mmap(fd, max(total, 1), mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    wide = {"f64": torch.float64, "f32": torch.float32}.get(precision)
+    values = {}
+    for given in request["inputs"]:
+        dtype, shape = DTYPES[given["dtype"]], given["shape"]
+        if math.prod(shape) == 0:
+            t = torch.empty(shape, dtype=dtype)
+        else:
+            t = torch.frombuffer(room, dtype=dtype, count=math.prod(shape), offset=given["at"]).reshape(shape)
+        values[given["name"]] = t.to(device=device, dtype=wide if wide and dtype.is_floating_point else dtype, copy=True)
+        if disturbed and dtype.is_floating_point:
+            disturb(values[given["name"]])
+        del t
+    room.close()
+    for p in request.get("params", []):
+        values[p["name"]] = float(p["value"]) if p["dtype"].startswith(("f", "bf")) else int(p["value"])
+    return values
+
+
+def write(fd, request, results):
+    outputs = request["outputs"]
+    if len(results) != len(outputs):
+        raise Trouble("it gives %d tensors, and the task has %d outputs" % (len(results), len(outputs)))
+    room = mmap.mmap(fd, max(request["output_bytes"], 1), mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    for want, got in zip(outputs, results):
+        if list(got.shape) != want["shape"]:
+            raise Trouble("'%s' has the shape %s, and the task says %s" % (want["name"], list(got.shape), want["shape"]))
+        if got.numel() == 0:
+            continue
+        t = torch.frombuffer(room, dtype=torch.float64, count=got.numel(), offset=want["at"]).reshape(want["shape"])
+        t.copy_(got.detach())
+        del t
+    room.close()
+
+
+def on_device(device):
+    if device == "cuda" and not torch.cuda.is_available():
+        return "cpu"
+    return device
+
+
+class Server:
+    def __init__(self):
+        self.form = self.device = None
+        self.exact, self.plain = "f64", "f32"
+
+    def load(self, request, fds):
+        self.form = None
+        torch.set_num_threads(request.get("threads") or 1)
+        self.device = on_device(request.get("device", "cpu"))
+        self.form = FORMS[request["form"]](request)
+        if self.device == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+            if isinstance(getattr(self.form, "function", None), torch.nn.Module):
+                self.form.function.to("cuda")
+        return {"torch": torch.__version__, "device": self.device, "notes": self.form.notes}
+
+    def run(self, request, fds):
+        """One evaluation: inputs from the first descriptor, outputs to the second."""
+        try:
+            if request["plain"]:
+                return self.attempt(request, fds, self.plain, self.plain == self.exact)
+            failed = None
+            # Not every operation knows every type, and not every machine has the memory.
+            for precision in ("f64", "f32", "own"):
+                try:
+                    done = self.attempt(request, fds, precision, False)
+                    self.exact, self.plain = precision, "f32" if precision == "f64" else precision
+                    return done
+                except Trouble:
+                    raise
+                except Exception as error:
+                    failed = failed or error
+            raise failed
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def attempt(self, request, fds, precision, disturbed):
+        torch.manual_seed(request["seed"])
+        values = read(fds[0], request, precision, self.device, disturbed)
+        with Sums() as sums:
+            results = self.compute(values, request, precision)
+        write(fds[1], request, results)
+        return {"precision": precision, "longest": min(sums.longest, ACCUMULATORS)}
+
+    def compute(self, values, request, precision):
+        before = torch.get_default_dtype()
+        # What the reference itself makes (torch.zeros, torch.randn) counts in the same precision.
+        torch.set_default_dtype(torch.float64 if precision == "f64" else torch.float32)
+        try:
+            with torch.no_grad(), without_dropout():
+                return self.form.call(values, request.get("dims", {}))
+        finally:
+            torch.set_default_dtype(before)
+
+    def shapes(self, request, fds):
+        """What it gives for inputs of these shapes; nothing has memory."""
+        values = {}
+        for given in request["inputs"]:
+            values[given["name"]] = torch.empty(given["shape"], dtype=DTYPES[given["dtype"]], device="meta")
+        for p in request.get("params", []):
+            values[p["name"]] = float(p["value"]) if p["dtype"].startswith(("f", "bf")) else int(p["value"])
+        with torch.no_grad():
+            results = self.form.call(values, request.get("dims", {}))
+        for t in results:
+            if t.dtype not in NAMES:
+                raise Trouble("an output is of %s, which no kernel here gives" % str(t.dtype).replace("torch.", ""))
+        return {"outputs": [{"dtype": NAMES[t.dtype], "shape": list(t.shape)} for t in results]}
+
+
+server = Server()
+sys.addaudithook(offline)
+
+
+def answer(request, fds):
+    return getattr(server, request["do"])(request, fds)

@@ -1,0 +1,468 @@
+/* References in PyTorch: the values that the evaluators of a stage hand out (internal.h).
+ *
+ * One Python process a judge (python/reference.py), which keeps the reference loaded. Inputs go there as they are and come back as doubles,
+ * in memory that both have mapped; it computes in f64 where every operation of the reference knows it and the memory is there, else in
+ * f32 or in the types of the inputs, and says so. The plain values, whose error gives the tolerance, are those of the next narrower way.
+ * Values are dropped when the inputs change, and the shared memory is cleared. */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "python/python.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define REFERENCE_TIMEOUT_MS 180000
+#define MEMORY_SHARE_OF_TORCH 0.7 /* of what is available when it starts */
+#define SAME 1e-6          /* two runs of a deterministic reference differ by no more, threads may add in another order */
+#define ALIGN 64
+
+/* Of a judge: it outlives tasks, so that torch is imported once. */
+struct torch_process {
+	pthread_mutex_t lock;             /* stages are opened on a thread of their own */
+	struct kw_python *python;
+	char loaded[KW_SHA256_HEX];       /* the task whose reference is in it; "": none */
+	char torch[64], device[16];
+	char notes[400];
+	char precision[8];                /* of the values; "" before the first */
+};
+
+struct shared {
+	int fd;
+	char *at;
+	size_t bytes;
+};
+enum { EXACT, PLAIN, WAYS };
+struct torch_values {
+	struct stage *s;
+	struct shared in, out;
+	double *values[WAYS][KW_MAX_TENSORS]; /* per output */
+	bool valid[WAYS], checked;        /* checked: two runs agreed */
+};
+
+/* ---- of a judge ---- */
+
+void kw_torch_process_free(struct kw_judge *j)
+{
+	if (!j->torch)
+		return;
+	kw_python_stop(j->torch->python);
+	pthread_mutex_destroy(&j->torch->lock);
+	kw_free(j->torch);
+	j->torch = NULL;
+}
+
+static enum kw_status start(struct torch_process *p, struct kw_error *err)
+{
+	struct kw_python_opts o = { .file = "reference", .wants = KW_PYTHON_TORCH,
+				    .memory_bytes = (int64_t)(MEMORY_SHARE_OF_TORCH * (double)kw_memory_available()) };
+
+	p->loaded[0] = '\0';
+	return kw_python_start(&o, &p->python, err);
+}
+
+static const char *who(const struct kw_task *t)
+{
+	return t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
+}
+
+/* What went wrong as an error of the task's author; a process that is gone is started again for the next. */
+static enum kw_status told(struct torch_process *p, const struct kw_task *t, const struct kw_python_answer *a, struct kw_error *err)
+{
+	char torch_says[80] = "";
+	enum kw_status s;
+
+	if (a->end != KW_PYTHON_RAISED)
+		p->loaded[0] = '\0';
+	if (a->missing[0])
+		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference needs the Python package '%.100s', which %s does not have", a->missing,
+			    kw_python_of(p->python)->path);
+	else if (strcmp(a->type, "Trouble") == 0) /* python/reference.py says it as a sentence */
+		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference cannot be used: %.900s", a->text + strlen("Trouble: "));
+	else
+		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference %s%.900s%s",
+			    a->end == KW_PYTHON_RAISED ? "raises " : "", a->text, torch_says);
+	if (a->end != KW_PYTHON_RAISED) {
+		kw_python_stop(p->python);
+		p->python = NULL;
+	}
+	return s;
+}
+
+static const char *absolute(const char *path, char out[PATH_MAX])
+{
+	return path && realpath(path, out) ? out : path;
+}
+
+static json_t *names_of(const struct kw_tensor_decl *d, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < n; i++)
+		json_array_append_new(list, json_pack("{s:s}", "name", d[i].name));
+	return list;
+}
+
+static json_t *load_request(const struct work *w)
+{
+	static const char *const forms[] = { "", "line", "problem", "callable" };
+	const struct kw_task *t = w->t;
+	char path[PATH_MAX], args[PATH_MAX];
+	bool line = t->torch_form == KW_TORCH_LINE;
+
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i, s:o}", "do", "load", "form", forms[t->torch_form], "mode",
+			 t->torch_eval ? "eval" : "train", "text", line ? t->reference_torch : NULL, "path",
+			 line ? NULL : absolute(t->reference_torch, path), "callable", t->torch_callable, "args",
+			 absolute(t->torch_args, args), "threads", w->j->threads, "outputs", names_of(t->outputs, t->output_count));
+}
+
+static void keep_notes(struct torch_process *p, const json_t *answer)
+{
+	const json_t *notes = json_object_get(answer, "notes");
+	size_t n = 0;
+
+	snprintf(p->torch, sizeof p->torch, "%s", kw_json_get_str(answer, "torch", "?"));
+	snprintf(p->device, sizeof p->device, "%s", kw_json_get_str(answer, "device", "cpu"));
+	p->notes[0] = p->precision[0] = '\0';
+	for (size_t i = 0; i < json_array_size(notes) && n < sizeof p->notes; i++)
+		n += (size_t)snprintf(p->notes + n, sizeof p->notes - n, "; %s", json_string_value(json_array_get(notes, i)));
+}
+
+/* Under the lock: this task's reference is in a living process. */
+static enum kw_status have_loaded(struct work *w, struct kw_error *err)
+{
+	struct torch_process *p = w->j->torch;
+	struct kw_python_answer a = { 0 };
+	enum kw_status st = KW_OK;
+
+	if (p->python && strcmp(p->loaded, w->t->sha256) == 0)
+		return KW_OK;
+	if (!p->python)
+		st = start(p, err);
+	if (st != KW_OK)
+		return st;
+	st = kw_python_ask(p->python, load_request(w), NULL, 0, REFERENCE_TIMEOUT_MS, &a, err);
+	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
+		st = told(p, w->t, &a, err);
+	if (st == KW_OK) {
+		keep_notes(p, a.json);
+		memcpy(p->loaded, w->t->sha256, sizeof p->loaded);
+	}
+	kw_python_answer_release(&a);
+	return st;
+}
+
+enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
+{
+	enum kw_status st;
+
+	if (!w->t->torch_form || w->t->expr)
+		return KW_OK;
+	if (!w->j->torch) {
+		w->j->torch = kw_calloc(1, sizeof *w->j->torch);
+		if (!w->j->torch)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		pthread_mutex_init(&w->j->torch->lock, NULL);
+	}
+	w->torch = w->j->torch;
+	pthread_mutex_lock(&w->torch->lock);
+	st = have_loaded(w, err);
+	pthread_mutex_unlock(&w->torch->lock);
+	return st;
+}
+
+void kw_torch_reference_note(struct work *w)
+{
+	static const char *const ways[][2] = { { "f64", "f64" }, { "f32", "f32, as some operation or the memory allows no f64" },
+					       { "own", "the types of the inputs, as some operation allows no other" } };
+	const struct torch_process *p = w->torch;
+	char text[700];
+
+	if (!p)
+		return;
+	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+		if (strcmp(p->precision, ways[i][0]) == 0) {
+			snprintf(text, sizeof text, "reference: PyTorch %s on the %s, in %s%s", p->torch,
+				 strcmp(p->device, "cuda") == 0 ? "GPU" : "processor", ways[i][1], p->notes);
+			kw_note(w, text);
+		}
+}
+
+/* ---- of a stage ---- */
+
+static enum kw_status share(struct shared *m, const char *name, size_t bytes, struct kw_error *err)
+{
+	void *at = MAP_FAILED;
+
+	m->bytes = bytes ? bytes : 1;
+	m->fd = memfd_create(name, MFD_CLOEXEC);
+	if (m->fd >= 0 && ftruncate(m->fd, (off_t)m->bytes) == 0)
+		at = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (at == MAP_FAILED)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory to hand inputs to the reference: %s", strerror(errno));
+	m->at = at;
+	return KW_OK;
+}
+
+static void unshare_it(struct shared *m)
+{
+	if (m->at)
+		munmap(m->at, m->bytes);
+	if (m->fd >= 0)
+		close(m->fd);
+	*m = (struct shared){ .fd = -1 };
+}
+
+static size_t up(size_t n)
+{
+	return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static json_t *shape_json(const struct kw_shape *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; list && i < s->rank; i++)
+		json_array_append_new(list, json_integer(s->dim[i]));
+	return list;
+}
+
+/* Names, types, shapes and places of tensors that lie one behind the other; outputs are doubles there. */
+static json_t *layout(const struct stage *s, bool outputs, size_t *bytes)
+{
+	const struct kw_tensor_decl *d = outputs ? s->w->t->outputs : s->w->t->inputs;
+	int n = outputs ? s->outputs : s->inputs;
+	json_t *list = json_array();
+
+	*bytes = 0;
+	for (int i = 0; list && i < n; i++) {
+		const struct kw_view *v = &s->view[outputs ? s->inputs + i : i];
+		size_t each = outputs ? sizeof(double) : kw_dtype_bytes((enum kw_dtype)v->dtype);
+
+		json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "name", d[i].name, "dtype", kw_dtype_name((enum kw_dtype)v->dtype),
+						      "shape", shape_json(&v->shape), "at", (json_int_t)*bytes));
+		*bytes += up((size_t)kw_shape_count(&v->shape) * each);
+	}
+	return list;
+}
+
+static json_t *params_json(const struct kw_task *t)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < t->param_count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name", t->params[i].name, "dtype",
+						      kw_dtype_name(t->params[i].dtype), "value", t->params[i].value));
+	return list;
+}
+
+static json_t *dims_json(const struct kw_task *t, const struct kw_case *c)
+{
+	json_t *map = json_object();
+
+	for (size_t i = 0; map && i < t->dim_count; i++)
+		json_object_set_new(map, t->dims[i].name, json_integer(c->dims[i]));
+	return map;
+}
+
+static json_t *run_request(const struct stage *s, bool plain, uint64_t seed)
+{
+	size_t in, out;
+	json_t *inputs = layout(s, false, &in), *outputs = layout(s, true, &out);
+
+	return json_pack("{s:s, s:b, s:I, s:o, s:o, s:I, s:I, s:o, s:o}", "do", "run", "plain", plain, "seed", (json_int_t)(seed >> 2),
+			 "inputs", inputs, "outputs", outputs, "input_bytes", (json_int_t)in, "output_bytes", (json_int_t)out, "params",
+			 params_json(s->w->t), "dims", dims_json(s->w->t, s->c));
+}
+
+static enum kw_status open_memory(struct torch_values *v, struct kw_error *err)
+{
+	struct stage *s = v->s;
+	size_t in, out;
+	enum kw_status st;
+
+	if (v->in.at)
+		return KW_OK;
+	json_decref(layout(s, false, &in));
+	json_decref(layout(s, true, &out));
+	st = share(&v->in, "inputs", in, err);
+	if (st == KW_OK)
+		st = share(&v->out, "outputs", out, err);
+	for (int way = 0; way < WAYS; way++)
+		for (int i = 0; i < s->outputs && st == KW_OK; i++) {
+			int64_t n = kw_shape_count(kw_bound_output_shape(s->bound, i));
+
+			v->values[way][i] = kw_alloc(((size_t)n + 1) * sizeof(double));
+			if (!v->values[way][i])
+				st = kw_fail(err, KW_ERR_NOMEM, "", "no memory for what the reference expects");
+		}
+	return st;
+}
+
+/* Views of any layout, as contiguous arrays of their own type. */
+static void hand_over(struct torch_values *v, const struct kw_view *inputs)
+{
+	char *to = v->in.at;
+
+	for (int i = 0; i < v->s->inputs; i++) {
+		const struct kw_view *x = &inputs[i];
+		size_t bytes = kw_dtype_bytes((enum kw_dtype)x->dtype);
+		int64_t n = kw_shape_count(&x->shape), at[KW_MAX_RANK];
+
+		if (kw_view_is_contiguous(x))
+			memcpy(to, x->base, (size_t)n * bytes);
+		for (int64_t k = 0; k < n && !kw_view_is_contiguous(x); k++) {
+			int64_t offset = 0;
+
+			kw_shape_unravel(&x->shape, k, at);
+			for (int d = 0; d < x->shape.rank; d++)
+				offset += at[d] * x->stride[d];
+			memcpy(to + (size_t)k * bytes, (const char *)x->base + offset * (int64_t)bytes, bytes);
+		}
+		to += up((size_t)n * bytes);
+	}
+}
+
+/* What a plain kernel adds up one by one, PyTorch adds in as many parts as longest says: its error is smaller by the root of that. */
+static void widen(struct torch_values *v, int output, int64_t n, double longest)
+{
+	const double *want = v->values[EXACT][output];
+	double *plain = v->values[PLAIN][output], times = sqrt(longest > 1 ? longest : 1);
+
+	for (int64_t i = 0; i < n; i++) {
+		double far = (plain[i] - want[i]) * times;
+
+		if (isfinite(far))
+			plain[i] = want[i] + far;
+	}
+}
+
+static void take(struct torch_values *v, int way, double longest, bool *same)
+{
+	const char *from = v->out.at;
+
+	for (int i = 0; i < v->s->outputs; i++) {
+		int64_t n = kw_shape_count(&v->s->view[v->s->inputs + i].shape);
+		const double *got = (const double *)(const void *)from;
+
+		for (int64_t k = 0; same && k < n; k++) {
+			double w = v->values[way][i][k];
+
+			*same = *same && (got[k] == w || (isnan(got[k]) && isnan(w)) || fabs(got[k] - w) <= SAME * fabs(w));
+		}
+		if (!same)
+			memcpy(v->values[way][i], got, (size_t)n * sizeof(double));
+		if (!same && way == PLAIN)
+			widen(v, i, n, longest);
+		from += up((size_t)n * sizeof(double));
+	}
+	memset(v->out.at, 0, v->out.bytes); /* values are not left lying about */
+}
+
+/* Under the lock: one evaluation, into values or, with same, compared with them. */
+static enum kw_status play(struct torch_values *v, int way, bool *same, struct kw_error *err)
+{
+	struct work *w = v->s->w;
+	struct torch_process *p = w->torch;
+	struct kw_python_answer a = { 0 };
+	int fds[2] = { v->in.fd, v->out.fd };
+	uint64_t seed = w->seed ^ (same ? 0x5a5a5a5a5a5a5a5au : 0);
+	enum kw_status st = kw_python_ask(p->python, run_request(v->s, way == PLAIN, seed), fds, 2, REFERENCE_TIMEOUT_MS, &a, err);
+
+	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED) {
+		st = told(p, w->t, &a, err);
+		kw_error_while(err, "computing the case %s", v->s->c->label);
+	}
+	if (st == KW_OK) {
+		if (way == EXACT)
+			snprintf(p->precision, sizeof p->precision, "%s", kw_json_get_str(a.json, "precision", "f64"));
+		take(v, way, kw_json_get_f64(a.json, "longest", 1), same);
+	}
+	kw_python_answer_release(&a);
+	return st;
+}
+
+static enum kw_status ensure(struct torch_values *v, int way, const struct kw_view *inputs, struct kw_error *err)
+{
+	bool same = true;
+	enum kw_status st = KW_OK;
+
+	if (v->valid[way])
+		return KW_OK;
+	if (way == PLAIN && (st = ensure(v, EXACT, inputs, err)) != KW_OK)
+		return st;
+	st = have_loaded(v->s->w, err);
+	if (st == KW_OK)
+		st = open_memory(v, err);
+	if (st == KW_OK) {
+		hand_over(v, inputs);
+		st = play(v, way, NULL, err);
+	}
+	if (st == KW_OK && way == EXACT && !v->checked)
+		st = play(v, way, &same, err);
+	if (st == KW_OK && !same)
+		st = kw_fail(err, KW_ERR_INPUT, who(v->s->w->t), "the reference gives different answers for the same input (case %s): it draws "
+			     "random numbers, which nothing can be compared with", v->s->c->label);
+	v->checked = v->checked || way == EXACT;
+	v->valid[way] = st == KW_OK;
+	return st;
+}
+
+/* As for references in C: outputs of f64 and i64 are exact for a plain kernel too, of which the tolerance knows (tolerance.c). */
+static enum kw_status values(void *arg, enum kw_eval_mode mode, int output, const struct kw_view *inputs, const double **out,
+			     struct kw_error *err)
+{
+	struct torch_values *v = arg;
+	bool exact = mode == KW_EVAL_F64 || (mode == KW_EVAL_F32 && kw_output_is_wide(&v->s->w->t->outputs[output]));
+	int way = exact ? EXACT : PLAIN;
+	enum kw_status st;
+
+	pthread_mutex_lock(&v->s->w->torch->lock);
+	st = ensure(v, way, inputs, err);
+	pthread_mutex_unlock(&v->s->w->torch->lock);
+	*out = v->values[way][output];
+	return st;
+}
+
+static void forget(void *arg)
+{
+	struct torch_values *v = arg;
+
+	pthread_mutex_lock(&v->s->w->torch->lock);
+	v->valid[EXACT] = v->valid[PLAIN] = false;
+	pthread_mutex_unlock(&v->s->w->torch->lock);
+}
+
+enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err)
+{
+	struct torch_values *v = kw_calloc(1, sizeof *v);
+
+	if (!v)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	v->s = s;
+	v->in.fd = v->out.fd = -1;
+	s->torch_values = v;
+	*out = (struct kw_external){ .values = values, .forget = forget, .arg = v };
+	return KW_OK;
+}
+
+void kw_torch_values_close(struct stage *s)
+{
+	struct torch_values *v = s->torch_values;
+
+	if (!v)
+		return;
+	for (int way = 0; way < WAYS; way++)
+		for (int i = 0; i < s->outputs; i++)
+			kw_free(v->values[way][i]);
+	unshare_it(&v->in);
+	unshare_it(&v->out);
+	kw_free(v);
+	s->torch_values = NULL;
+}
