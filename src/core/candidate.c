@@ -22,6 +22,24 @@ static const char *backend_of(const char *path)
 	return NULL;
 }
 
+/* Python without a kernel line is host code, which is judged from outside. */
+static bool is_module(const char *backend, const char *text, size_t len)
+{
+	struct kw_str rest = { text, len }, line;
+
+	if (strcmp(backend, "triton") != 0)
+		return false;
+	while (kw_str_split(&rest, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (line.len < 3 || memcmp(line.ptr, "#@", 2) != 0)
+			continue;
+		line = kw_str_trim((struct kw_str){ line.ptr + 2, line.len - 2 });
+		if (line.len > 6 && memcmp(line.ptr, "kernel", 6) == 0)
+			return false;
+	}
+	return true;
+}
+
 static int line_of(const char *text, size_t at)
 {
 	int line = 1;
@@ -96,6 +114,8 @@ enum kw_status kw_candidate_from_text(struct kw_candidate *c, const char *name, 
 	s = check_text(name, text, len, err);
 	if (s != KW_OK)
 		return s;
+	if (is_module(backend, text, len))
+		backend = "module";
 	c->name = kw_arena_strdup(a, kw_path_base(name));
 	c->backend = kw_arena_strdup(a, backend);
 	c->source = kw_arena_strndup(a, text, len);
@@ -106,6 +126,10 @@ enum kw_status kw_candidate_from_text(struct kw_candidate *c, const char *name, 
 	kw_hasher_addz(&h, "backend", backend);
 	kw_hasher_add(&h, "source", text, len);
 	kw_hasher_final(&h, c->sha256);
+	if (strcmp(backend, "module") == 0) {
+		c->plan.file = c->name;
+		return KW_OK;
+	}
 	return kw_plan_parse(name, c->source, len, task, a, &c->plan, err);
 }
 

@@ -34,6 +34,17 @@ enum kw_status kw_child_start(struct kw_child *c, bool isolate, int threads, str
 	return st;
 }
 
+enum kw_status kw_child_adopt(struct kw_child *c, pid_t pid, int control, unsigned layers, struct kw_error *err)
+{
+	c->control = control;
+	c->process = (struct kw_spawned){ .pid = pid, .layers = layers };
+	c->process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (c->process.pidfd < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot watch a player: %s", strerror(errno));
+	c->has_clock = clock_getcpuclockid(pid, &c->cpu_clock) == 0;
+	return KW_OK;
+}
+
 void kw_child_close(struct kw_child *c)
 {
 	if (c->process.pid > 0) {

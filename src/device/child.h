@@ -31,6 +31,8 @@ enum kw_got { KW_GOT_REPLY, KW_GOT_TIMEOUT, KW_GOT_END, KW_GOT_FORGED, KW_GOT_IN
 void kw_child_init(struct kw_child *c);
 /* isolate: in namespaces of its own, as far as they are granted. */
 enum kw_status kw_child_start(struct kw_child *c, bool isolate, int threads, struct kw_error *err);
+/* One that somebody else made for us: it is a child of this process, and control is the other end of its channel, which is taken. */
+enum kw_status kw_child_adopt(struct kw_child *c, pid_t pid, int control, unsigned layers, struct kw_error *err);
 /* Kills, reaps, closes. */
 void kw_child_close(struct kw_child *c);
 

@@ -36,11 +36,26 @@ struct kw_session_opts {
 	int slots;                        /* K */
 	enum kw_placement placement;
 };
+/* Where candidates that are Python modules run: the user's interpreter, by a script of ours. All borrowed. */
+struct kw_module_host {
+	const char *python;
+	const char *script;               /* python/module_player.py */
+	size_t script_len;
+	const char *const *read;          /* what may be read besides the system's folders; NULL at the end */
+};
+/* What a player for modules is told of the task (module.h), and what must come back. All borrowed. */
+struct kw_module_play {
+	const struct kw_module_host *host;
+	const char *spec;
+	const struct kw_view *outputs;    /* dtype and shape; buffers behind the inputs */
+	size_t input_count, output_count;
+};
 struct kw_player_opts {
 	bool trusted;                     /* a baseline: no lock-down, own process all the same */
 	bool writable_inputs;             /* to find out whether it is an input that a kernel writes to */
 	int64_t memory_bytes;             /* rlimit on top of the slots; 0: 1 GiB and a slot twice */
 	int threads;                      /* OMP_NUM_THREADS; 0: all usable cores */
+	const struct kw_module_play *module; /* the artefact will be a Python module; NULL: machine code */
 };
 /* How a call ended. */
 enum kw_play_end { KW_PLAY_DONE, KW_PLAY_SIGNAL, KW_PLAY_EXIT, KW_PLAY_TIMEOUT, KW_PLAY_NO_ENTRY, KW_PLAY_LOAD_FAILED,
@@ -56,6 +71,10 @@ struct kw_play_result {
 	int64_t *slot_ns;                 /* advisory, from the player; NULL or one per entry of order */
 	int signal, exit_code;
 	int64_t own_bytes;                /* KILLED: most memory it held beside its buffers, from the kernel; 0: not known */
+	/* Modules: */
+	int64_t claimed_ns;               /* the batch by the player's own clock, for comparison only */
+	int alias;                        /* 1 + the input whose memory an output lies in; 0: none */
+	bool shared_outputs;              /* the answers of different calls lie in the same memory: the last one is left */
 	enum kw_subclass fault;           /* FAULT: what the device says it is; detail in words */
 	/* For faults: which buffer is nearest and where. */
 	int buffer;                       /* index into buffers, -1: none near */

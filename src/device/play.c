@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "device/child.h"
 #include "device/cpu.h"
+#include "device/module.h"
 #include "device/sandbox.h"
 #include "device/threads.h"
 #include "device/wire.h"
@@ -19,13 +20,16 @@
 
 enum { START_TRIES = 3, START_TIMEOUT_MS = 20000, MOVE_TIMEOUT_MS = 20000, LINGER_ROUNDS = 100, PLACED_MS = 20 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
+#define MODULE_MEMORY ((int64_t)1 << 30)  /* of a framework besides */
 
 struct cpu_player {
 	struct kw_player base;         /* first: the same address */
 	struct slots *session;
 	struct kw_play_kind kind;
 	struct kw_child child;
-	bool trusted;
+	bool trusted, writable_inputs;
+	struct kw_module *module;      /* it plays Python modules; NULL: machine code */
+	bool loaded, holds;            /* holds: arguments and answers of an earlier batch */
 	struct kw_places places;       /* of its threads, at the beginning of a call */
 	unsigned granted;              /* LAYER_... */
 	char layers[200];
@@ -108,19 +112,19 @@ static enum kw_status send_maps(struct cpu_player *p, struct kw_error *err)
 			const struct slot_buffer *b = &s->buffers[i];
 			const struct kw_buffer_spec *spec = &s->specs[i % s->buffer_count];
 
-			fds[m.count] = hand_over(b, spec->read_only);
+			fds[m.count] = hand_over(b, spec->read_only && !p->writable_inputs);
 			if (fds[m.count] < 0) {
 				st = kw_fail(err, KW_ERR_ENV, "/proc/self/fd", "cannot open a buffer again: %s",
 					     strerror(errno));
 				break;
 			}
 			m.one[m.count++] = (struct wire_map_one){ b->address, b->file_bytes, b->offset, spec->bytes,
-								  spec->read_only, spec->zero };
+								  spec->read_only && !p->writable_inputs, spec->zero };
 		}
 		if (st == KW_OK)
 			st = kw_child_send(&p->child, &m, sizeof(m), fds, (int)m.count, err);
 		for (uint32_t i = 0; i < m.count; i++)
-			if (s->specs[(first + i) % s->buffer_count].read_only)
+			if (s->specs[(first + i) % s->buffer_count].read_only && !p->writable_inputs)
 				close(fds[i]);
 	}
 	return st;
@@ -159,15 +163,23 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 	};
 	enum kw_status st;
 
-	if ((st = kw_child_start(&p->child, !o->trusted && !p->kind.bare, threads, err)) != KW_OK)
+	if (p->module)
+		start.memory_bytes += MODULE_MEMORY + kw_module_output_bytes(p->module);
+	st = p->module ? kw_module_spawn(p->module, &p->child, err) :
+			 kw_child_start(&p->child, !o->trusted && !p->kind.bare, threads, err);
+	if (st != KW_OK)
 		return st;
 	start.mount_ns = p->child.process.layers != 0;
 	start.pid = (int32_t)p->child.process.pid;
 	st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
 		st = send_maps(p, err);
+	if (st == KW_OK && p->module)
+		st = kw_module_tell(p->module, &p->child, err);
 	if (st == KW_OK)
 		st = await_ready(p, err);
+	if (st == KW_OK && p->module)
+		st = kw_module_settle(p->module, &p->child, start.memory_bytes, threads, err);
 	if (st == KW_OK)
 		kw_child_stop(&p->child);
 	return st;
@@ -192,8 +204,13 @@ enum kw_status kw_play_start_kind(struct kw_session *s, const struct kw_player_o
 	p->session = kw_slots_of(s);
 	p->kind = *kind;
 	p->trusted = o->trusted;
+	p->writable_inputs = o->writable_inputs && o->module;
 	kw_child_init(&p->child);
-	st = start_once(p, o, err);
+	st = o->module ? kw_module_new(o->module, p->session, &p->module, err) : KW_OK;
+	if (p->module)
+		p->kind.runner = WIRE_RUNNER_MODULE;
+	if (st == KW_OK)
+		st = start_once(p, o, err);
 	/* Nothing but our own code has run: who was ended now was ended by somebody else. */
 	for (int i = 1; i < START_TRIES && st == KW_ERR_ENV && kw_child_ends(&p->child) && kw_child_ended_by(&p->child); i++) {
 		kw_child_close(&p->child);
@@ -216,6 +233,7 @@ void kw_play_stop(struct kw_player *player)
 	if (!p)
 		return;
 	kw_child_close(&p->child);
+	kw_module_free(p->module);
 	kw_free(p);
 }
 
@@ -298,6 +316,8 @@ static void describe_end(struct cpu_player *p, struct kw_play_result *r)
 	r->blocked_syscall = r->signal == SIGSYS;
 	if (r->blocked_syscall)
 		snprintf(r->detail, sizeof(r->detail), "a system call was refused");
+	else if (p->module)
+		kw_module_fault(p->module, r);
 }
 
 static bool is_device_fault(int number)
@@ -316,6 +336,8 @@ static void describe_claim(struct cpu_player *p, const struct wire_reply *w, str
 		describe_fault(p, w, r);
 	} else if (w->kind == WIRE_SYSCALL) {
 		describe_syscall(w->number, w->text, r);
+	} else if (w->kind == WIRE_RAISED && p->module) {
+		kw_module_raised(p->module, w->number, r);
 	} else if (w->kind == WIRE_DEVICE && is_device_fault(w->number)) {
 		r->end = KW_PLAY_FAULT;
 		r->fault = (enum kw_subclass)w->number;
@@ -335,7 +357,7 @@ static void check_silence(struct cpu_player *p, struct kw_play_result *r)
 
 	if (g == KW_GOT_TIMEOUT)
 		return;
-	if (g == KW_GOT_REPLY && (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL)) {
+	if (g == KW_GOT_REPLY && (w.kind == WIRE_FAULT || w.kind == WIRE_SYSCALL || (w.kind == WIRE_RAISED && p->module))) {
 		describe_claim(p, &w, r);
 		return;
 	}
@@ -438,6 +460,7 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	r->wall_ns = when - begin;
 	if (g == KW_GOT_REPLY && w->nonce == nonce && (w->kind == expect || expect == 0)) {
 		r->end = KW_PLAY_DONE;
+		r->claimed_ns = (int64_t)w->address;
 		kw_child_stop(&p->child);
 		kw_threads_free(&p->places);
 		r->background_ns = kw_child_cpu_since(&p->child, used);
@@ -576,14 +599,17 @@ enum kw_status kw_play_load(struct kw_player *player, const struct kw_artefact *
 		st = kw_play_seal(code->code, code->code_bytes, &x.fd, err);
 	if (st == KW_OK) {
 		x.nonce = l->nonce = kw_random_u64();
+		if (p->module)
+			l->kernel_count = kw_module_copies(p->module);
 		st = exchange(p, &x, r, err);
+		p->loaded = true;
 	}
 	if (st == KW_OK && r->end == KW_PLAY_DONE && w->kind != WIRE_LOADED) {
 		r->end = w->kind == WIRE_NO_ENTRY ? KW_PLAY_NO_ENTRY : w->kind == WIRE_LOAD_FAILED ? KW_PLAY_LOAD_FAILED :
 			 w->kind == WIRE_MACHINE ? KW_PLAY_NO_MEMORY : KW_PLAY_FORGED;
 		snprintf(r->detail, sizeof(r->detail), "%.*s", (int)sizeof(w->text) - 1, w->text);
 		/* A crash while loading (a constructor) is a claim like any other. */
-		if (w->kind == WIRE_FAULT || w->kind == WIRE_SYSCALL)
+		if (w->kind == WIRE_FAULT || w->kind == WIRE_SYSCALL || (w->kind == WIRE_RAISED && p->module))
 			describe_claim(p, w, r);
 	}
 	if (x.fd >= 0)
@@ -612,7 +638,7 @@ static enum kw_status run_batch(struct cpu_player *p, struct wire_run *run, int 
 
 	run->op = WIRE_RUN;
 	x.nonce = run->nonce = kw_random_u64();
-	if (!p->kind.copies)
+	if (!p->kind.copies && (!p->module || kw_module_copies(p->module)))
 		draw_probes(p->session, run->order, (int)run->count, &probes);
 	return exchange(p, &x, r, err);
 }
@@ -623,7 +649,7 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 	struct cpu_player *p = mine(player);
 	struct wire_run run = { .count = (uint32_t)n };
 	struct kw_play_result moved = { 0 };
-	bool moves = p->kind.copies && n > 0;
+	bool moves = (p->kind.copies && n > 0) || (p->module && (n > 0 || p->holds));
 	enum kw_status st = KW_OK;
 
 	result_init(r);
@@ -638,6 +664,14 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 		st = move_slots(p, &run, WIRE_STAGE, timeout_ms + MOVE_TIMEOUT_MS, r, err);
 	if (st == KW_OK && r->end == KW_PLAY_DONE)
 		st = run_batch(p, &run, timeout_ms, r, err);
+	if (p->module) {
+		if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded)
+			kw_module_collect(p->module, &p->child, run.order, n, r);
+		if (r->end == KW_PLAY_FAULT && n > 0)
+			r->slot = order[0];
+		p->holds = n > 0;
+		return st;
+	}
 	if (!moves || st != KW_OK || r->end != KW_PLAY_DONE)
 		return st;
 	result_init(&moved);
@@ -663,6 +697,8 @@ int64_t kw_play_linger(struct kw_player *player, int64_t ns)
 			break;
 	}
 	kw_child_stop(&p->child);
+	if (p->module && p->loaded)
+		kw_module_collect_again(p->module, &p->child);
 	return kw_child_cpu_since(&p->child, before);
 }
 

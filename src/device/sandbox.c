@@ -176,11 +176,15 @@ static bool limit(int what, uint64_t value)
 }
 
 /* Bytes of address space in use, and of private writable memory ("data"), from statm: pages, the first and sixth field. */
-static void memory_now(uint64_t *space, uint64_t *data)
+static void memory_of(pid_t pid, uint64_t *space, uint64_t *data)
 {
 	unsigned long size = 0, ignored, d = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
+	char path[40] = "/proc/self/statm";
+	FILE *f;
 
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	f = fopen(path, "re");
 	if (f) {
 		if (fscanf(f, "%lu %lu %lu %lu %lu %lu", &size, &ignored, &ignored, &ignored, &ignored, &d) != 6)
 			size = 0;
@@ -208,7 +212,7 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int fil
 	uint64_t space, data, stacks = (uint64_t)threads * (16u << 20);
 	bool ok;
 
-	memory_now(&space, &data);
+	memory_of(0, &space, &data);
 	if (!space)
 		return false;
 	ok = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, (uint64_t)file_bytes) && limit(RLIMIT_NOFILE, (uint64_t)files) &&
@@ -221,6 +225,21 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int fil
 	(void)memory_bytes, (void)stacks;
 #endif
 	return ok;
+}
+
+bool kw_sandbox_limit_memory(pid_t pid, int64_t memory_bytes, int threads)
+{
+	uint64_t space, data, stacks = (uint64_t)threads * (16u << 20);
+	struct rlimit l;
+
+	memory_of(pid, &space, &data);
+	if (!space)
+		return false;
+	l.rlim_cur = l.rlim_max = data + (uint64_t)memory_bytes + stacks;
+	if (prlimit(pid, RLIMIT_DATA, &l, NULL) != 0)
+		return false;
+	l.rlim_cur = l.rlim_max = space + (uint64_t)memory_bytes + stacks + (uint64_t)threads * (160u << 20);
+	return prlimit(pid, RLIMIT_AS, &l, NULL) == 0;
 }
 
 static void allow_path(int ruleset, const char *path, uint64_t rights)
@@ -255,8 +274,9 @@ static int compiler_ruleset(const char *write_dir, const char *const *extra)
 	for (size_t i = 0; extra && extra[i]; i++)
 		allow_path(fd, extra[i], strncmp(extra[i], "/dev/", 5) ? FS_READ : device);
 	allow_path(fd, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE);
-	allow_path(fd, write_dir, fs_rights(abi) & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-							       LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV));
+	if (write_dir)
+		allow_path(fd, write_dir, fs_rights(abi) & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+								       LANDLOCK_ACCESS_FS_MAKE_SOCK | FS_IOCTL_DEV));
 	return fd;
 }
 
@@ -305,6 +325,20 @@ enum kw_status kw_sandbox_compiler_new(const char *write_dir, const char *const 
 				       struct kw_error *err)
 {
 	return new_box(compiler_ruleset(write_dir, read), out, err);
+}
+
+enum kw_status kw_sandbox_reader_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err)
+{
+	return new_box(compiler_ruleset(NULL, read), out, err);
+}
+
+int kw_sandbox_enter_files(void *sandbox)
+{
+	const struct kw_sandbox *s = sandbox;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return s->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->ruleset, 0) < 0 ? -1 : 0;
 }
 
 void kw_sandbox_for_driver(struct kw_sandbox *s)

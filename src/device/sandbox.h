@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct kw_sandbox;
 /* Reads /usr, /lib*, /bin, /etc/alternatives, ld.so.cache and what `read` names (NULL-terminated; NULL: nothing
@@ -33,6 +34,10 @@ enum kw_status kw_sandbox_library_new(const char *const *read, struct kw_sandbox
 /* For a compiler that starts a GPU's driver, which reserves hundreds of GiB of addresses: no limit on those. Its device files
  * (`read` names that begin with /dev/) may be written. */
 void kw_sandbox_for_driver(struct kw_sandbox *s);
+/* For a program that reads what `read` names and what a compiler's box may read, writes nothing and is limited in other ways. */
+enum kw_status kw_sandbox_reader_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err);
+/* Only the files of a box; what else it limits is left to who is in it. Async-signal-safe; 0 or -1. */
+int kw_sandbox_enter_files(void *sandbox);
 /* For kw_proc_opts.before_exec: 0, or -1 when a layer that was granted cannot be entered. Async-signal-safe. */
 int kw_sandbox_enter(void *sandbox);
 void kw_sandbox_free(struct kw_sandbox *s);
@@ -66,6 +71,8 @@ bool kw_sandbox_landlock_reads(const char *write_dir, const char *const *read);
  * no other process counts against the same user; files: how many may be open, and the size to which one may be written. */
 bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int files, int64_t file_bytes);
 bool kw_sandbox_no_writes(void);   /* afterwards: no file may be written at all */
+/* The same from outside for a process of ours that has not run anything foreign yet: bytes beyond what it has now. */
+bool kw_sandbox_limit_memory(pid_t pid, int64_t memory_bytes, int threads);
 /* Allow-list of a compute kernel (seccomp.c). Everything else traps (SIGSYS) or, where libraries try and live
  * without, fails with an errno. Two steps, because the limits above forbid what making the filter needs. */
 struct kw_seccomp_filter;

@@ -209,6 +209,56 @@ bool kw_seccomp_gpu(struct kw_seccomp_filter *out)
 	return deny(out, never_gpu, sizeof(never_gpu) / sizeof(never_gpu[0]));
 }
 
+/* What a program written in Python never does either. */
+static const int never_module[] = {
+	SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
+	SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise), SCMP_SYS(memfd_secret),
+};
+
+/* Signals to itself that are no fault would look as if somebody else had ended it. */
+static int add_module_signals(scmp_filter_ctx c)
+{
+	static const int others[] = { SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCONT, SIGSTOP };
+	int bad = 0;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		bad |= seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, SCMP_SYS(kill), 1, equals(1, (scmp_datum_t)others[i]));
+		bad |= seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, SCMP_SYS(tgkill), 1, equals(2, (scmp_datum_t)others[i]));
+	}
+	return bad;
+}
+
+bool kw_seccomp_module(struct kw_seccomp_filter *out)
+{
+	scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
+	bool ok = c != NULL;
+
+	*out = (struct kw_seccomp_filter){ 0 };
+	if (!ok || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0) {
+		seccomp_release(c);
+		return false;
+	}
+	seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	for (size_t i = 0; ok && i < sizeof(never) / sizeof(never[0]); i++)
+		if (never[i] != SCMP_SYS(socket))
+			ok = seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, never[i], 0) == 0;
+	for (size_t i = 0; ok && i < sizeof(never_module) / sizeof(never_module[0]); i++)
+		ok = seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, never_module[i], 0) == 0;
+	/* The C library asks a local service for names of users. */
+	ok = ok && seccomp_rule_add(c, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), 1, equals(0, 1 /* AF_UNIX */)) == 0 &&
+	     seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, SCMP_SYS(socket), 1,
+			      (struct scmp_arg_cmp){ .arg = 0, .op = SCMP_CMP_NE, .datum_a = 1 }) == 0 &&
+	     seccomp_rule_add(c, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0 &&
+	     seccomp_rule_add(c, SCMP_ACT_KILL_PROCESS, SCMP_SYS(clone), 1, masked(0, CLONE_THREAD, 0)) == 0 &&
+	     /* The judge reads its memory and limits it. */
+	     seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 1, equals(0, PR_SET_DUMPABLE)) == 0 &&
+	     seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 1, equals(0, PR_SET_PDEATHSIG)) == 0 &&
+	     add_module_signals(c) == 0 && take_code(c, out);
+	seccomp_release(c);
+	return ok;
+}
+
 bool kw_seccomp_load(const struct kw_seccomp_filter *f)
 {
 	struct sock_fprog p = { .len = f->count, .filter = f->code };

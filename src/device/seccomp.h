@@ -15,6 +15,8 @@ struct kw_seccomp_filter {
 bool kw_seccomp_compiler(struct kw_seccomp_filter *out);
 /* For a player whose driver has its context. */
 bool kw_seccomp_gpu(struct kw_seccomp_filter *out);
+/* For a Python player: it may read files and start threads. What it never needs ends it, so that nobody can overlook it. */
+bool kw_seccomp_module(struct kw_seccomp_filter *out);
 void kw_seccomp_filter_release(struct kw_seccomp_filter *f);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "device/device.h"
+#include "device/sandbox.h"
 #include "device/wire.h"
 
 #include <errno.h>
@@ -17,10 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NAMESPACES = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS, ENV_MAX = 12, ENV_BYTES = 4096 };
+enum { NAMESPACES = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS, ENV_MAX = 24, ENV_BYTES = 4096 };
 
 struct plan {
 	int control, null, program;
+	const struct kw_spawn_python *python; /* instead of this program */
 	bool userns;
 	char uid_map[48], gid_map[48];
 	char env[ENV_MAX][ENV_BYTES];
@@ -45,12 +47,24 @@ static void write_id_maps(const struct plan *p)
 	write_text("/proc/self/gid_map", p->gid_map);
 }
 
+/* The script is read from its descriptor: in the child there is no path to it. */
+static _Noreturn void become_python(const struct plan *p)
+{
+	static char flags[] = "-c", boot[] = "exec(compile(open(4, 'rb').read(), 'module_player.py', 'exec'))";
+	char *argv[] = { (char *)(uintptr_t)p->python->path, flags, boot, NULL };
+
+	if (!p->python->box || kw_sandbox_enter_files(p->python->box) == 0)
+		execve(p->python->path, argv, p->envp);
+	_exit(125);
+}
+
 /* Between clone and exec: only system calls. */
 static _Noreturn void child(const struct plan *p)
 {
 	static char name[] = "kwright", word[] = "__player";
 	char *argv[] = { name, word, NULL };
 	sigset_t none;
+	int first = p->python ? WIRE_CODE + 1 : WIRE_CODE;
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -64,11 +78,17 @@ static _Noreturn void child(const struct plan *p)
 	dup2(p->null, 0);
 	dup2(p->null, 1);
 	dup2(p->null, 2);
+	if (p->python && chdir("/") < 0)
+		_exit(125);
 	/* The three are above WIRE_CODE (see spawn), so nothing is overwritten. */
 	dup2(p->control, WIRE_CONTROL);
-	if (syscall(SYS_close_range, WIRE_CODE, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) != 0)
-		for (int fd = WIRE_CODE; fd < 65536; fd++)
+	if (p->python)
+		dup2(p->python->script, WIRE_CODE);
+	if (syscall(SYS_close_range, first, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) != 0)
+		for (int fd = first; fd < 65536; fd++)
 			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (p->python)
+		become_python(p);
 	syscall(SYS_execveat, p->program, "", argv, p->envp, 0x1000 /* AT_EMPTY_PATH */);
 	_exit(125);
 }
@@ -113,6 +133,23 @@ static void make_env(struct plan *p, bool isolate, int threads)
 	env_add(p, &n, "LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"));
 	/* Its own check at exit asks for system calls that a player does not get. */
 	env_add(p, &n, "ASAN_OPTIONS", getenv("ASAN_OPTIONS") ? "detect_leaks=0:allocator_may_return_null=1" : NULL);
+}
+
+/* No more of the user's environment than an interpreter needs: keys and tokens are in it too. */
+static void make_python_env(struct plan *p)
+{
+	static const char *const passed[] = { "PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "CUDA_HOME",
+					      "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "LC_ALL" };
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		env_add(p, &n, passed[i], getenv(passed[i]));
+	env_add(p, &n, "USER", "kwright"); /* or names of users are looked up */
+	env_add(p, &n, "PYTHONDONTWRITEBYTECODE", "1");
+	env_add(p, &n, "OPENBLAS_NUM_THREADS", "1"); /* or it starts threads at once, and no copy could be made */
+	env_add(p, &n, "OMP_WAIT_POLICY", "passive");
+	env_add(p, &n, "OMP_DYNAMIC", "false");
+	env_add(p, &n, "KMP_AFFINITY", "disabled");
 }
 
 static int above_code(int fd)
@@ -235,32 +272,53 @@ __attribute__((constructor)) static void watch_forks(void)
 	pthread_atfork(NULL, NULL, forget_spawner);
 }
 
-enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err)
+static enum kw_status spawn(struct plan *p, int control, bool isolate, struct kw_spawned *out, struct kw_error *err)
 {
-	struct plan p = { .null = -1, .program = -1, .control = -1 };
 	enum kw_status s = KW_OK;
 
 	*out = (struct kw_spawned){ .pid = -1, .pidfd = -1 };
-	make_env(&p, isolate, threads);
-	snprintf(p.uid_map, sizeof(p.uid_map), "0 %u 1\n", (unsigned)geteuid());
-	snprintf(p.gid_map, sizeof(p.gid_map), "0 %u 1\n", (unsigned)getegid());
-	p.null = above_code(open("/dev/null", O_RDWR | O_CLOEXEC));
-	p.program = above_code(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-	p.control = above_code(dup(control));
-	if (p.null < 0 || p.program < 0 || p.control < 0) {
-		s = kw_fail(err, KW_ERR_ENV, p.null < 0 ? "/dev/null" : "/proc/self/exe",
+	snprintf(p->uid_map, sizeof(p->uid_map), "0 %u 1\n", (unsigned)geteuid());
+	snprintf(p->gid_map, sizeof(p->gid_map), "0 %u 1\n", (unsigned)getegid());
+	p->null = above_code(open("/dev/null", O_RDWR | O_CLOEXEC));
+	p->program = above_code(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	p->control = above_code(dup(control));
+	if (p->null < 0 || p->program < 0 || p->control < 0) {
+		s = kw_fail(err, KW_ERR_ENV, p->null < 0 ? "/dev/null" : "/proc/self/exe",
 			    "cannot start a player: %s", strerror(errno));
 	} else {
-		ask_spawner(&p, isolate, out);
+		ask_spawner(p, isolate, out);
 		if (out->pid < 0)
 			s = kw_fail(err, KW_ERR_ENV, "", "cannot start a player: %s", strerror(errno));
 	}
-	if (p.null >= 0)
-		close(p.null);
-	if (p.program >= 0)
-		close(p.program);
-	if (p.control >= 0)
-		close(p.control);
+	if (p->null >= 0)
+		close(p->null);
+	if (p->program >= 0)
+		close(p->program);
+	if (p->control >= 0)
+		close(p->control);
+	return s;
+}
+
+enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err)
+{
+	struct plan p = { .null = -1, .program = -1, .control = -1 };
+
+	make_env(&p, isolate, threads);
+	return spawn(&p, control, isolate, out, err);
+}
+
+enum kw_status kw_spawn_python(int control, const struct kw_spawn_python *o, struct kw_spawned *out, struct kw_error *err)
+{
+	struct kw_spawn_python python = *o;
+	struct plan p = { .null = -1, .program = -1, .control = -1, .python = &python };
+	enum kw_status s;
+
+	python.script = above_code(dup(o->script));
+	if (python.script < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot start a player: %s", strerror(errno));
+	make_python_env(&p);
+	s = spawn(&p, control, false, out, err);
+	close(python.script);
 	return s;
 }
 

@@ -16,4 +16,13 @@ struct kw_spawned {
  * child dies with this process. Any thread may call. */
 enum kw_status kw_spawn_player(int control, bool isolate, int threads, struct kw_spawned *out, struct kw_error *err);
 
+/* A Python in the folders that a box allows, for a script of ours: descriptor WIRE_CODE of it. */
+struct kw_sandbox;
+struct kw_spawn_python {
+	const char *path;
+	int script;
+	struct kw_sandbox *box;        /* NULL: none */
+};
+enum kw_status kw_spawn_python(int control, const struct kw_spawn_python *o, struct kw_spawned *out, struct kw_error *err);
+
 #endif

@@ -20,10 +20,14 @@ enum {
 };
 
 /* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
-enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH };
-enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS };
+enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH,
+	       /* Python: a player, of the zygote, and what it is told of the task. */
+	       WIRE_FORK, WIRE_SPEC };
+/* Those below WIRE_RUNNERS are in this program. */
+enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS, WIRE_RUNNER_MODULE };
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
-		 WIRE_SYSCALL, WIRE_MACHINE, WIRE_DEVICE /* a runtime's own error; number: enum kw_subclass */ };
+		 WIRE_SYSCALL, WIRE_MACHINE, WIRE_DEVICE, /* a runtime's own error; number: enum kw_subclass */
+		 WIRE_FORKED, WIRE_RAISED };
 
 /* Layers that the player entered. */
 enum { LAYER_USER = 1, LAYER_LANDLOCK = 2, LAYER_SECCOMP = 4, LAYER_RLIMITS = 8, LAYER_MOUNT = 16, LAYER_NNP = 32,

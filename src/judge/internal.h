@@ -61,6 +61,7 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
+	struct module_host *module;       /* the candidate is a Python module; else NULL */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
 	struct torch_process *torch;      /* the judge's; NULL: the reference is no PyTorch, or an expression too */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
@@ -134,6 +135,8 @@ struct stage {
 	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
 	struct kw_case_result *result;
 	int64_t fixed_ns;                 /* cost of an empty batch */
+	double call_ns;                   /* modules: of a call that does nothing, one of many in a batch */
+	struct kw_module_play module;     /* spec NULL: machine code */
 };
 
 /* reference_c.c: a reference in C. It is built like a candidate, cached by what it is made of; its values come from a process of
@@ -165,6 +168,13 @@ struct reference_job {
 	bool *done;
 };
 size_t kw_references_jobs(struct work *w, const struct stage *s, struct reference_job jobs[KW_REFERENCES]);
+
+/* module.c: Python modules. Nothing to do for other candidates. */
+enum kw_status kw_module_host_new(struct work *w, struct kw_error *err);
+void kw_module_host_free(struct work *w);
+enum kw_status kw_stage_module(struct stage *s, struct kw_error *err);
+/* Of the candidate's player. */
+struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_inputs);
 
 /* builds.c: the candidate for each distinct set of defines, and the baselines of the perf cases, side by side. */
 enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);
@@ -245,6 +255,7 @@ enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);
 enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool linger, int64_t *wall_ns,
 			    struct kw_error *err);
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err);
+void kw_trial_alias(struct stage *s, const struct kw_play_result *r);
 void kw_trial_late(struct stage *s, const struct kw_play_result *r);
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill);
 void kw_trial_release(struct kw_play_result *r);

@@ -631,8 +631,10 @@ static void conclude(struct work *w)
 
 static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct kw_error *err)
 {
-	enum kw_status st = kw_c_reference_new(w, err);
+	enum kw_status st = kw_module_host_new(w, err);
 
+	if (st == KW_OK)
+		st = kw_c_reference_new(w, err);
 	if (st == KW_OK)
 		st = kw_torch_reference_new(w, err);
 	if (st == KW_OK && w->o.with_baselines)
@@ -697,6 +699,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	kw_baselines_free(&w);
 	kw_references_free(&w);
 	kw_c_reference_free(&w);
+	kw_module_host_free(&w);
 	v->total_ns = kw_now_ns() - begin;
 	v->judge_ns = v->total_ns - v->build_ns - v->generate_ns - v->compare_ns - v->run_ns;
 	return st;

@@ -33,7 +33,8 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 	s->steps = kw_expr_has_steps(w->e);
 	s->sampled = s->cost.flops > SAMPLED_FLOPS && s->cost.flops > 64 * (s->cost.bytes_read + s->cost.bytes_written);
 	s->spec_count = (size_t)s->tensors;
-	if (w->c && (st = kw_plan_bind(&w->c->plan, w->t, c, s->view, &(struct kw_tune_point){ w->c->tune_values,
+	s->plan.applicable = w->module != NULL; /* tensors bring their strides along */
+	if (w->c && !w->module && (st = kw_plan_bind(&w->c->plan, w->t, c, s->view, &(struct kw_tune_point){ w->c->tune_values,
 				       w->c->plan.tune_count }, &w->j->facts, &s->arena, &s->plan, err)) != KW_OK)
 		return st;
 	return KW_OK;
@@ -148,7 +149,7 @@ static void *start_baselines(void *arg)
 /* The candidate's and the baselines', at once where one takes long to start. */
 static enum kw_status start_players(struct stage *s, struct kw_error *err)
 {
-	struct kw_player_opts o = { .threads = s->w->o.threads };
+	struct kw_player_opts o = kw_stage_player_opts(s, false);
 	struct starting b = { .s = s };
 	pthread_t thread;
 	bool apart = s->w->j->dev->players_are_dear && pthread_create(&thread, NULL, start_baselines, &b) == 0;
@@ -224,7 +225,7 @@ enum kw_status kw_stage_open(struct stage *s, bool player, struct kw_error *err)
 	if (!s->w->j->gpu_tried && (st = kw_gpu_open(s->w->j->dev, &s->w->j->gpu, err)) != KW_OK)
 		return st;
 	s->w->j->gpu_tried = true;
-	if ((st = kw_stage_workspaces(s, err)) != KW_OK)
+	if ((st = kw_stage_workspaces(s, err)) != KW_OK || (st = kw_stage_module(s, err)) != KW_OK)
 		return st;
 	o.buffer_count = s->spec_count;
 	s->slots = o.slots;

@@ -83,9 +83,9 @@ static void backends(struct exam *x)
 		kw_error_reset(&err);
 		if (all[i]->probe(text, sizeof(text), &err) == KW_OK)
 			fact(x, "backend", all[i]->name, KW_HEALTH_GOOD, "%s", text);
-		else /* the main job is done with the processor's own backend; the others are a gain */
+		else /* the main job is done with C; the others are a gain */
 			fact(x, "backend", all[i]->name,
-			     strcmp(all[i]->device, "cpu") == 0 ? KW_HEALTH_BAD : KW_HEALTH_MISSING, "%s",
+			     strcmp(all[i]->name, "c") == 0 ? KW_HEALTH_BAD : KW_HEALTH_MISSING, "%s",
 			     kw_error_line(&err, said, sizeof(said)));
 	}
 }

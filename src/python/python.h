@@ -41,6 +41,10 @@ void kw_python_use(const char *path);
  * what is wanted. KW_ERR_ENV: none; says what each lacks and what to install. Remembered for the life of this process. */
 enum kw_status kw_python_find(unsigned wants, struct kw_python_found *out, struct kw_error *err);
 
+/* Files and folders that an interpreter needs to read, its packages among them, NULL at the end: for boxes. One interpreter at a
+ * time; the list stays. */
+enum kw_status kw_python_folders(const char *path, const char *const **out, struct kw_error *err);
+
 struct kw_python;
 struct kw_python_opts {
 	const char *file;              /* "describe": python/describe.py */

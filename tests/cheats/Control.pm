@@ -1,6 +1,8 @@
 # Control.pm - evaluates one candidate with `kwright eval` and compares the verdict with the candidate's first lines.
 # Used by tests/cheats/run and tests/cases/run.
 #
+# In Python these lines begin with `#//`.
+#
 #     //# task NAME             NAME.yaml in the folder of tasks
 #     //# expect CLASS[/SUB]... what the verdict may be; more than one only where that is not for the judge to choose.
 #                           `refused`: none at all, the plan lines cannot be read
@@ -31,6 +33,7 @@ my %language = (
 	c  => { backend => 'c' },
 	cu => { backend => 'cuda', device => 'nvidia' },
 	cl => { backend => 'opencl', device => 'opencl' },
+	py => { backend => 'module' },
 );
 sub endings { return sort keys %language; }
 
@@ -62,7 +65,7 @@ sub header {
 	my ($path) = @_;
 	my %h = (effort => 'full', timeout => 1, expect => '', why => '');
 	for my $line (split /\n/, slurp($path)) {
-		next unless $line =~ m{^//# ([\w-]+) (.*)$};
+		next unless $line =~ m{^(?://\#|\#//) ([\w-]+) (.*)$};
 		$h{$1} = $1 eq 'why' && $h{why} ? "$h{why} $2" : $2;
 	}
 	die "$path: no //# task or //# expect line\n" unless $h{task} && $h{expect};

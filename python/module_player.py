@@ -1,0 +1,431 @@
+"""Plays module-form candidates: Python files with a class ModelNew.
+
+The judge starts one process of this file ahead, which imports torch once (a zygote), and asks it for players: copies of it, each in
+namespaces of its own and a child of the judge. A player maps the judge's buffers, gives up what it does not need, and only then
+runs the candidate. From that moment nothing in it is believed: what it tells the judge can only make a verdict worse.
+
+Messages are the structs of src/device/wire.h; the layout of the report is that of src/device/module.c."""
+import ctypes
+import faulthandler
+import gc
+import json
+import linecache
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+import types
+
+CONTROL = 3
+START, MAP, LOAD, RUN, STAGE, FORK, SPEC = 0x6B77, 0x6B78, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7E, 0x6B7F
+READY, LOADED, DONE, MACHINE, FORKED, RAISED = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283
+SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 4, 8, 32, 64, 128, 256, 512, 1024
+REPLY = struct.Struct("<IiQQIIii160s")
+ONE_MAP = struct.Struct("<QQQQII")
+OUTPUT = struct.Struct("<QII8q8q")
+TEXT_BYTES = 2048
+MESSAGE_BYTES = 1 << 20
+# What happened, for the judge; src/device/module.c has the classes.
+MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE = range(1, 11)
+# In place of the number of a dtype: the output is none that can be compared.
+NO_TENSOR, ELSEWHERE, COUNT, UNREADABLE = 1000, 1001, 1002, 1003
+
+libc = ctypes.PyDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.syscall.restype = ctypes.c_long
+SYS_CLONE, SYS_SECCOMP, SYS_CAPSET = {"x86_64": (56, 317, 126), "aarch64": (220, 277, 91)}[os.uname().machine]
+
+
+def system(function, *args):
+    """A call of the C library that must not fail."""
+    result = function(*args)
+    if result == -1 or result == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), f"{function.__name__}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def reply(control, kind, number=0, nonce=0, layers=0, abi=0, text="", clock=0):
+    control.send(REPLY.pack(kind, number, nonce, clock, 0, layers, abi, 0, text.encode("utf-8", "replace")[:159]))
+
+
+# ---- the zygote ----
+
+CLONE = {"user": 0x10000000, "pid": 0x20000000, "net": 0x40000000, "ipc": 0x08000000, "uts": 0x04000000}
+CLONE_PARENT, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
+ATTEMPTS = [
+    (("pid", "net", "ipc", "uts"), PID | NET | IPC | UTS),
+    (("pid", "net", "ipc", "uts", "user"), PID | NET | IPC | UTS | USERNS),
+    (("pid", "ipc", "uts"), PID | IPC | UTS),
+    (("pid", "ipc", "uts", "user"), PID | IPC | UTS | USERNS),
+    ((), 0),
+]
+
+
+def fork_for_the_judge():
+    """A copy of this process that is the judge's child, in namespaces where they are granted: (pid or 0, layers)."""
+    tid = ctypes.c_void_p()
+    libc.prctl(40, ctypes.byref(tid), 0, 0, 0)  # PR_GET_TID_ADDRESS: where the C library keeps the number of this thread
+    api = ctypes.pythonapi
+    for names, layers in ATTEMPTS:
+        flags = CLONE_PARENT | signal.SIGCHLD
+        if tid.value:
+            flags |= CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID
+        for name in names:
+            flags |= CLONE[name]
+        api.PyOS_BeforeFork()
+        if SYS_CLONE == 56:
+            pid = libc.syscall(ctypes.c_long(SYS_CLONE), ctypes.c_ulong(flags), None, None, tid, None)
+        else:  # the last two the other way round
+            pid = libc.syscall(ctypes.c_long(SYS_CLONE), ctypes.c_ulong(flags), None, None, None, tid)
+        if pid == 0:
+            api.PyOS_AfterFork_Child()
+            return 0, layers
+        error = ctypes.get_errno()
+        api.PyOS_AfterFork_Parent()
+        if pid > 0:
+            return pid, layers
+    raise OSError(error, f"cannot make a player: {os.strerror(error)}")
+
+
+def zygote():
+    control = socket.socket(fileno=CONTROL)
+    data, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
+    with open(fds[0], "rb") as f:
+        seccomp = f.read()
+    try:
+        prepare()
+    except BaseException as e:
+        reply(control, MACHINE, text=f"{type(e).__name__}: {e}")
+        return
+    gc.collect()
+    gc.freeze()
+    reply(control, READY, text=torch.__version__)
+    while True:
+        data, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
+        if not data:
+            return
+        try:
+            pid, layers = fork_for_the_judge()
+        except OSError as e:
+            reply(control, MACHINE, number=e.errno or 0, text=str(e))
+            os.close(fds[0])
+            continue
+        if pid == 0:
+            control.detach()
+            os.dup2(fds[0], CONTROL)
+            os.close(fds[0])
+            Player(seccomp, layers).live()
+            os._exit(0)
+        os.close(fds[0])
+        reply(control, FORKED, number=pid, layers=layers)
+
+
+def prepare():
+    """What candidates are likely to want, and what would read files or start programs later."""
+    global torch
+    import torch
+    import torch.nn.functional
+    import torch.utils.cpp_extension
+
+    torch.set_grad_enabled(False)
+    torch.zeros(2).add_(1)
+
+
+# ---- what may be asked of the system ----
+
+FORBIDDEN_EVENTS = (
+    "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "subprocess.Popen", "pty.spawn",
+    "os.kill", "os.killpg", "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
+    "os.chown", "socket.__new__", "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto",
+    "ftplib.connect", "urllib.Request", "http.client.connect", "tempfile.mkstemp", "tempfile.mkdtemp", "shutil.rmtree",
+)
+
+
+class Player:
+    """One player: everything in it lies open to the candidate once that is loaded."""
+
+    def __init__(self, seccomp, layers):
+        self.seccomp, self.layers = seccomp, layers
+        self.control = socket.socket(fileno=CONTROL)
+        self.model = self.arguments = self.spec = self.report = None
+        self.copies = False
+        self.held = []
+        self.ready_arguments = []
+
+    # -- trusted start-up --
+
+    def live(self):
+        try:
+            libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            os.setsid()
+            self.start()
+            self.lock_down()
+        except BaseException as e:
+            reply(self.control, MACHINE, number=getattr(e, "errno", 0) or 0, text=f"{type(e).__name__}: {e}")
+            return
+        reply(self.control, READY, layers=self.layers)
+        while True:
+            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 1)
+            if not data:
+                return
+            op, count, nonce = struct.unpack_from("<IIQ", data)
+            if op == LOAD:
+                self.load(fds[0], count != 0, nonce)
+            elif op == STAGE:
+                self.stage(struct.unpack_from(f"<{count}i", data, 16))
+                reply(self.control, DONE, nonce=nonce)
+            elif op == RUN:
+                self.run(struct.unpack_from(f"<{count}i", data, 16), nonce)
+            else:
+                return
+
+    def start(self):
+        data = self.control.recv(MESSAGE_BYTES)
+        op, _, threads, _, _, base, size, self.buffers, self.slots = struct.unpack_from("<4Iq2Q2I", data)
+        if op != START:
+            raise OSError(71, "the judge's first word is not understood")
+        fixed = 0x02 | 0x20 | 0x4000 | 0x100000  # private, anonymous, no reserve, at this address or not at all
+        system(libc.mmap, base, size, 0, fixed, -1, 0)
+        self.maps = []
+        while len(self.maps) < self.slots * self.buffers:
+            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 64)
+            for i, fd in enumerate(fds):
+                at, file_bytes, offset, size, read_only, _ = ONE_MAP.unpack_from(data, 8 + i * ONE_MAP.size)
+                system(libc.mmap, at, file_bytes, 1 if read_only else 3, 0x01 | 0x10 | 0x8000, fd, 0)
+                os.close(fd)
+                self.maps.append((at + offset, size))
+        data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 2)
+        self.report_bytes = os.fstat(fds[0]).st_size
+        self.report_at = system(libc.mmap, None, self.report_bytes, 3, 0x01, fds[0], 0)
+        self.report = memoryview((ctypes.c_char * self.report_bytes).from_address(self.report_at)).cast("B")
+        with open(fds[1], "rb") as f:
+            self.spec = json.load(f)
+        faulthandler.enable(os.fdopen(fds[0], "wb", buffering=0), all_threads=False)
+        self.faults = fds[0]
+        self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
+        self.outputs = self.spec["outputs"]
+        torch.set_num_threads(threads)
+        if self.spec["perturb"]:
+            libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
+        small = torch.zeros(1)
+        answer = tuple(small for _ in self.outputs)
+        self.model = lambda *args, **kwargs: answer
+        self.names = []
+
+    def lock_down(self):
+        # How much memory it may take is set by the judge, from outside.
+        for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, self.report_bytes), (resource.RLIMIT_NOFILE, 256),
+                            (resource.RLIMIT_MEMLOCK, 0)):
+            hard = resource.getrlimit(what)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(what, (value, value))
+        self.layers |= RLIMITS
+        head = struct.pack("<Ii", 0x20080522, 0)
+        if libc.syscall(ctypes.c_long(SYS_CAPSET), head, bytes(24)) != 0:
+            raise OSError(ctypes.get_errno(), "capabilities cannot be given up")
+        system(libc.prctl, 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+        self.layers |= NNP
+        if self.seccomp:
+            code = ctypes.create_string_buffer(self.seccomp, len(self.seccomp))
+            program = struct.pack("<HxxxxxxQ", len(self.seccomp) // 8, ctypes.addressof(code))
+            system(libc.syscall, ctypes.c_long(SYS_SECCOMP), ctypes.c_uint(1), ctypes.c_uint(4), program)
+            self.layers |= SECCOMP
+
+    # -- the candidate --
+
+    def load(self, fd, copies, nonce):
+        with open(fd, "rb") as f:
+            source = f.read().decode("utf-8")
+        self.copies, self.nonce = copies, nonce
+        name = self.spec["file"]
+        self.loading = True
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        sys.addaudithook(self.watch)
+        try:
+            torch.compile = no_compile
+            self.module = module = types.ModuleType("candidate")
+            module.__file__ = name
+            sys.modules["candidate"] = module
+            exec(compile(source, name, "exec"), module.__dict__)
+            made = getattr(module, "ModelNew", None)
+            if not callable(made):
+                return self.tell(PLAN, f"there is no class ModelNew in {name}", nonce)
+            self.model = made()
+            self.names = self.parameters()
+        except BaseException as e:
+            return self.raised(e, nonce)
+        self.loading = False
+        gc.disable()
+        reply(self.control, LOADED, nonce=nonce)
+
+    def parameters(self):
+        """Parameters of the task that forward has a name for."""
+        import inspect
+
+        try:
+            known = inspect.signature(getattr(self.model, "forward", self.model)).parameters
+        except (TypeError, ValueError):
+            return {}
+        return {n: v for n, v in self.spec["params"].items() if n in known}
+
+    def watch(self, event, args):
+        if event == "open":
+            path, mode, flags = args
+            flags = flags or 0
+            if isinstance(path, int) or (not flags & 0o3103 and self.may_read(path)):
+                return
+            what = f'open("{path}")'
+        elif event in ("os.listdir", "os.scandir"):
+            if not args or args[0] is None or isinstance(args[0], int) or self.may_read(args[0]):
+                return
+            what = f'{event}("{args[0]}")'
+        elif event.startswith(FORBIDDEN_EVENTS):
+            what = f"{event}{args!r}"[:200]
+        else:
+            return
+        self.tell(FORBIDDEN, f"it asked the system for what a kernel never needs: {what}{self.place()}", 0)
+        os._exit(122)
+
+    def may_read(self, path):
+        path = os.path.abspath(os.fsdecode(path))
+        return any(path == r or path.startswith(r.rstrip("/") + "/") for r in self.spec["read"])
+
+    def place(self):
+        frame = sys._getframe(2)
+        while frame and frame.f_code.co_filename != self.spec["file"]:
+            frame = frame.f_back
+        return f" ({self.spec['file']}:{frame.f_lineno})" if frame else ""
+
+    # -- calls --
+
+    def stage(self, order):
+        """Before the clock runs: what the last batch gave is dropped, and arguments are made anew."""
+        self.held = []
+        self.ready_arguments = [[self.tensor(slot, t) for t in self.spec["inputs"]] for slot in order]
+
+    def tensor(self, slot, t):
+        address, size = self.maps[slot * self.buffers + t["buffer"]]
+        dtype = getattr(torch, t["dtype"])
+        if size == 0:
+            return torch.empty_strided(t["shape"], t["strides"], dtype=dtype)
+        raw = (ctypes.c_char * size).from_address(address)
+        return torch.frombuffer(raw, dtype=dtype).as_strided(t["shape"], t["strides"])
+
+    def run(self, order, nonce):
+        model, names, results, begin = self.model, self.names, [], time.perf_counter_ns()
+        try:
+            if names:
+                for args in self.ready_arguments:
+                    results.append(model(*args, **names))
+            else:
+                for args in self.ready_arguments:
+                    results.append(model(*args))
+            for i, slot in enumerate(order):
+                results[i] = self.answer(results[i], slot, i * len(self.outputs))
+        except BaseException as e:
+            return self.raised(e, nonce)
+        self.held = results
+        reply(self.control, DONE, nonce=nonce, clock=time.perf_counter_ns() - begin)
+
+    def answer(self, got, slot, at):
+        """Where the outputs of a call lie; for the judge to read. Returns what must live until then."""
+        if isinstance(got, torch.Tensor):
+            got = (got,)
+        if not isinstance(got, (tuple, list)):
+            self.describe(at, NO_TENSOR, type(got).__name__)
+            return got
+        if len(got) != len(self.outputs):
+            self.describe(at, COUNT, str(len(got)))
+            return got
+        return [self.one(t, slot, i, at + i) for i, t in enumerate(got)]
+
+    def one(self, t, slot, output, at):
+        if not isinstance(t, torch.Tensor):
+            self.describe(at, NO_TENSOR, type(t).__name__)
+            return t
+        if type(t) is not torch.Tensor and type(t) is not torch.nn.Parameter:
+            self.describe(at, UNREADABLE, f"a {type(t).__name__}, which is no plain tensor")
+            return t
+        if t.device.type != "cpu":
+            self.describe(at, ELSEWHERE, str(t.device))
+            return t
+        if t.layout is not torch.strided or t.is_conj() or t.is_neg():
+            self.describe(at, UNREADABLE, f"a tensor of layout {t.layout}" if t.layout is not torch.strided else "a lazy view")
+            return t
+        if t.dim() > 8 or t.dtype not in self.numbers:
+            self.describe(at, 0, str(t.dtype).replace("torch.", "") if t.dtype not in self.numbers else f"rank {t.dim()}")
+            return t
+        if self.copies:
+            self.copy(t, slot, output)
+        pad = [0] * (8 - t.dim())
+        OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, t.data_ptr(), self.numbers[t.dtype], t.dim(), *t.shape, *pad,
+                         *t.stride(), *pad)
+        return t
+
+    def copy(self, t, slot, output):
+        """Where the judge may not read this process's memory."""
+        o = self.outputs[output]
+        if list(t.shape) == o["shape"] and t.dtype == getattr(torch, o["dtype"]):
+            self.tensor(slot, o).copy_(t)
+
+    def describe(self, at, number, text):
+        OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, 0, number, 0, *([0] * 16))
+        self.write(text)
+
+    # -- what went wrong --
+
+    def write(self, text):
+        data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1]
+        self.report[: len(data) + 1] = data + b"\0"
+
+    def tell(self, kind, text, nonce):
+        self.write(text)
+        reply(self.control, RAISED, number=kind, nonce=nonce)
+
+    def raised(self, e, nonce):
+        frame, line, depth, tb = None, 0, 0, e.__traceback__
+        while tb:
+            if tb.tb_frame.f_code.co_filename == self.spec["file"]:
+                frame, line = tb.tb_frame, tb.tb_lineno
+            depth, tb = depth + 1, tb.tb_next
+        text = f"{type(e).__name__}: {e}".strip()
+        where = ""
+        if isinstance(e, SyntaxError) and e.filename == self.spec["file"]:
+            where, text = f" ({self.spec['file']}:{e.lineno})", f"{type(e).__name__}: {e.msg}"
+        elif frame:
+            source = linecache.getline(self.spec["file"], line).strip()
+            where = f" ({self.spec['file']}:{line}: {source[:120]})"
+        kind = self.kind(e, frame)
+        if kind == FORBIDDEN:
+            text = f"it asked the system for what a kernel never needs: {text}"
+        self.tell(kind, text[:600] + where, nonce)
+
+    def kind(self, e, frame):
+        if isinstance(e, MemoryError) or "can't allocate memory" in str(e) or "out of memory" in str(e):
+            return MEMORY
+        if isinstance(e, PermissionError) or "Permission denied" in str(e):
+            return FORBIDDEN
+        if isinstance(e, (SystemExit, KeyboardInterrupt)):
+            return EXITED
+        if self.loading and isinstance(e, SyntaxError):
+            return SYNTAX
+        if self.loading and isinstance(e, ImportError):
+            return INCLUDE
+        if self.loading and isinstance(e, NameError):
+            return UNDEFINED
+        if self.loading or (isinstance(e, TypeError) and frame is None):
+            return SETUP
+        return CRASH
+
+
+def no_compile(*args, **kwargs):
+    raise RuntimeError("torch.compile starts a compiler when the module is called, which a candidate may not; call compiled code "
+                       "instead (torch.utils.cpp_extension.load_inline, triton)")
+
+
+if __name__ == "__main__":
+    zygote()

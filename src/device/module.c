@@ -1,0 +1,497 @@
+#include "device/module.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "device/play.h"
+#include "device/sandbox.h"
+#include "device/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* As in python/module_player.py. */
+enum { TEXT_BYTES = 2048, ZYGOTE_TIMEOUT_MS = 120000, FORK_TIMEOUT_MS = 20000, SPARSE = 64 };
+#define SPAN_MAX ((size_t)4 << 30)
+enum { NO_TENSOR = 1000, ELSEWHERE, COUNT, UNREADABLE };
+struct reported {
+	uint64_t address;
+	uint32_t dtype, rank;
+	int64_t dim[KW_MAX_RANK], stride[KW_MAX_RANK];
+};
+
+struct kw_module {
+	struct kw_module_host host;
+	struct slots *slots;
+	size_t inputs, outputs;
+	struct kw_view *want;          /* [outputs] */
+	char *spec;
+	int report_fd;
+	size_t report_bytes;
+	uint8_t *report;               /* the player writes to it at any time that it runs */
+	bool copies;
+	int32_t order[WIRE_ORDER_MAX]; /* of the last batch */
+	int count;
+};
+
+/* ---- the zygote ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	bool there;
+	pid_t owner;                   /* a fork of ours has none */
+	char python[4096];
+	struct kw_child child;
+} zygote = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static enum kw_status memory_file(const char *name, const void *bytes, size_t len, int *fd, struct kw_error *err)
+{
+	*fd = memfd_create(name, MFD_CLOEXEC);
+	if (*fd < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a memory file: %s", strerror(errno));
+	if (len && (write(*fd, bytes, len) != (ssize_t)len || lseek(*fd, 0, SEEK_SET) != 0)) {
+		close(*fd);
+		*fd = -1;
+		return kw_fail(err, KW_ERR_NOMEM, "", "cannot write to memory: %s", strerror(errno));
+	}
+	return KW_OK;
+}
+
+/* The filter of the players: it is made here, where there is a library for it. */
+static enum kw_status send_filter(struct kw_child *c, struct kw_error *err)
+{
+	struct kw_seccomp_filter f;
+	uint32_t op = WIRE_SPEC;
+	int fd = -1;
+	enum kw_status st;
+
+	kw_seccomp_module(&f);
+	st = memory_file("filter", f.code, (size_t)f.count * 8 /* sizeof(struct sock_filter) */, &fd, err);
+	if (st == KW_OK)
+		st = kw_child_send(c, &op, sizeof(op), &fd, 1, err);
+	if (fd >= 0)
+		close(fd);
+	kw_seccomp_filter_release(&f);
+	return st;
+}
+
+static enum kw_status await(struct kw_child *c, int timeout_ms, struct wire_reply *r, const char *what, struct kw_error *err)
+{
+	int64_t when;
+	enum kw_got g = kw_child_await(c, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), &when);
+
+	r->text[sizeof(r->text) - 1] = '\0';
+	if (g == KW_GOT_INTERRUPTED)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	if (g != KW_GOT_REPLY)
+		return kw_fail(err, KW_ERR_ENV, "", "%s (%s)", what, g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
+	if (r->kind == WIRE_MACHINE)
+		return kw_fail(err, KW_ERR_ENV, "", "%s: %s", what, r->text);
+	return KW_OK;
+}
+
+static enum kw_status start_zygote(const struct kw_module_host *h, struct kw_error *err)
+{
+	struct kw_spawn_python o = { .path = h->python, .script = -1 };
+	struct wire_reply r;
+	enum kw_status st;
+	int pair[2];
+
+	kw_child_init(&zygote.child);
+	if ((st = memory_file("script", h->script, h->script_len, &o.script, err)) != KW_OK)
+		return st;
+	st = kw_sandbox_reader_new(h->read, &o.box, err);
+	if (st == KW_OK && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		st = kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
+	if (st == KW_OK) {
+		zygote.child.control = pair[0];
+		st = kw_spawn_python(pair[1], &o, &zygote.child.process, err);
+		close(pair[1]);
+	}
+	if (st == KW_OK)
+		st = send_filter(&zygote.child, err);
+	if (st == KW_OK)
+		st = await(&zygote.child, ZYGOTE_TIMEOUT_MS, &r, "the Python that runs modules did not start", err);
+	kw_sandbox_free(o.box);
+	close(o.script);
+	if (st != KW_OK) {
+		kw_child_close(&zygote.child);
+		return st;
+	}
+	zygote.there = true;
+	zygote.owner = getpid();
+	snprintf(zygote.python, sizeof(zygote.python), "%s", h->python);
+	return KW_OK;
+}
+
+/* A zygote that was ended from outside is started again. */
+static enum kw_status need_zygote(const struct kw_module_host *h, struct kw_error *err)
+{
+	if (zygote.there && zygote.owner != getpid())
+		zygote.there = false;
+	if (zygote.there && (strcmp(zygote.python, h->python) != 0 || kw_child_has_ended(&zygote.child))) {
+		kw_child_close(&zygote.child);
+		zygote.there = false;
+	}
+	return zygote.there ? KW_OK : start_zygote(h, err);
+}
+
+static enum kw_status fork_player(int control, pid_t *pid, unsigned *layers, struct kw_error *err)
+{
+	uint32_t op = WIRE_FORK;
+	struct wire_reply r;
+	enum kw_status st = kw_child_send(&zygote.child, &op, sizeof(op), &control, 1, err);
+
+	if (st == KW_OK)
+		st = await(&zygote.child, FORK_TIMEOUT_MS, &r, "a player did not start", err);
+	if (st != KW_OK || r.kind != WIRE_FORKED || r.number <= 0)
+		return st == KW_OK ? kw_fail(err, KW_ERR_ENV, "", "a player did not start: unexpected answer") : st;
+	*pid = r.number;
+	*layers = r.layers;
+	return KW_OK;
+}
+
+enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err)
+{
+	unsigned layers = 0;
+	enum kw_status st;
+	pid_t pid = -1;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
+	pthread_mutex_lock(&zygote.lock);
+	st = need_zygote(&m->host, err);
+	if (st == KW_OK)
+		st = fork_player(pair[1], &pid, &layers, err);
+	pthread_mutex_unlock(&zygote.lock);
+	close(pair[1]);
+	if (st == KW_OK)
+		return kw_child_adopt(c, pid, pair[0], layers | (kw_landlock_abi() ? LAYER_LANDLOCK : 0), err);
+	close(pair[0]);
+	return st;
+}
+
+/* ---- life ---- */
+
+enum kw_status kw_module_new(const struct kw_module_play *o, struct slots *slots, struct kw_module **out, struct kw_error *err)
+{
+	struct kw_module *m = kw_calloc(1, sizeof(*m));
+
+	*out = m;
+	if (!m)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
+	m->report_fd = -1;
+	m->host = *o->host;
+	m->slots = slots;
+	m->inputs = o->input_count;
+	m->outputs = o->output_count;
+	m->want = kw_calloc(m->outputs + 1, sizeof(*m->want));
+	m->spec = kw_strdup(o->spec);
+	if (!m->want || !m->spec)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
+	memcpy(m->want, o->outputs, m->outputs * sizeof(*m->want));
+	m->report_bytes = TEXT_BYTES + sizeof(struct reported) * m->outputs * WIRE_ORDER_MAX;
+	m->report_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (m->report_fd < 0 || ftruncate(m->report_fd, (off_t)m->report_bytes) < 0 ||
+	    fcntl(m->report_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "cannot make a memory file: %s", strerror(errno));
+	m->report = mmap(NULL, m->report_bytes, PROT_READ, MAP_SHARED, m->report_fd, 0);
+	if (m->report == MAP_FAILED) {
+		m->report = NULL;
+		return kw_fail(err, KW_ERR_NOMEM, "", "cannot map a memory file: %s", strerror(errno));
+	}
+	return KW_OK;
+}
+
+void kw_module_free(struct kw_module *m)
+{
+	if (!m)
+		return;
+	if (m->report)
+		munmap(m->report, m->report_bytes);
+	if (m->report_fd >= 0)
+		close(m->report_fd);
+	kw_free(m->want);
+	kw_free(m->spec);
+	kw_free(m);
+}
+
+enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw_error *err)
+{
+	uint32_t op = WIRE_SPEC;
+	int fds[2] = { m->report_fd, -1 };
+	enum kw_status st = memory_file("spec", m->spec, strlen(m->spec), &fds[1], err);
+
+	if (st == KW_OK)
+		st = kw_child_send(c, &op, sizeof(op), fds, 2, err);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	return st;
+}
+
+static bool read_memory(const struct kw_child *c, uint64_t from, void *to, size_t bytes)
+{
+	while (bytes > 0) {
+		struct iovec mine = { to, bytes }, its = { (void *)(uintptr_t)from, bytes };
+		ssize_t n = process_vm_readv(c->process.pid, &mine, 1, &its, 1, 0);
+
+		if (n <= 0)
+			return false;
+		to = (char *)to + n;
+		from += (uint64_t)n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t memory_bytes, int threads, struct kw_error *err)
+{
+	const struct slot_buffer *b = m->slots->buffer_count ? &m->slots->buffers[0] : NULL;
+	char byte;
+
+	if (!kw_sandbox_limit_memory(c->process.pid, memory_bytes, threads))
+		return kw_fail(err, KW_ERR_ENV, "", "the memory of a player cannot be limited: %s", strerror(errno));
+	m->copies = !b || !read_memory(c, b->address, &byte, 1);
+	return KW_OK;
+}
+
+bool kw_module_copies(const struct kw_module *m)
+{
+	return m->copies;
+}
+
+int64_t kw_module_output_bytes(const struct kw_module *m)
+{
+	int64_t bytes = 0;
+
+	for (size_t o = 0; o < m->outputs; o++)
+		bytes += (int64_t)m->slots->specs[m->inputs + o].bytes;
+	return bytes * m->slots->slots;
+}
+
+/* ---- what it says ---- */
+
+static void take_text(const struct kw_module *m, char *out, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n - 1 && i < TEXT_BYTES && m->report[i]; i++) {
+		char ch = ((const volatile char *)m->report)[i];
+
+		out[i] = ch == '\n' || ch == '\t' ? ' ' : (unsigned char)ch < 32 || ch == 127 ? '?' : ch;
+	}
+	out[i] = '\0';
+	while (i > 0 && !kw_utf8_valid(out, i))
+		out[--i] = '\0';
+}
+
+void kw_module_raised(struct kw_module *m, int kind, struct kw_play_result *r)
+{
+	static const enum kw_subclass what[] = { KW_S_CRASH,	 KW_S_OUT_OF_MEMORY, KW_S_CONFIGURATION, KW_S_CRASH,
+						 KW_S_EXITED,	 KW_S_SYNTAX,	     KW_S_UNDEFINED,	 KW_S_INCLUDE,
+						 KW_S_SANDBOX,	 KW_S_BUILD_PLAN,    KW_S_TYPE };
+
+	r->end = KW_PLAY_FAULT;
+	r->fault = kind > 0 && (size_t)kind < sizeof(what) / sizeof(what[0]) ? what[kind] : KW_S_CRASH;
+	take_text(m, r->detail, sizeof(r->detail));
+	if (!r->detail[0])
+		snprintf(r->detail, sizeof(r->detail), "it raised an exception");
+}
+
+/* Python's own handler wrote where it was: '  File "softmax.py", line 12 in forward'. */
+void kw_module_fault(struct kw_module *m, struct kw_play_result *r)
+{
+	char text[TEXT_BYTES], *at, *end;
+
+	take_text(m, text, sizeof(text));
+	r->end = KW_PLAY_FAULT;
+	r->fault = r->signal == SIGSEGV || r->signal == SIGBUS ? KW_S_ILLEGAL_ACCESS : KW_S_CRASH;
+	at = strstr(text, "File \"");
+	end = at ? strstr(at, " in ") : NULL;
+	if (end)
+		*end = '\0';
+	snprintf(r->detail, sizeof(r->detail), "signal %d (%s)%s%.200s", r->signal, strsignal(r->signal), end ? " at " : "",
+		 end ? at : "");
+}
+
+/* ---- outputs ---- */
+
+static void refuse(struct kw_play_result *r, enum kw_subclass sub)
+{
+	r->end = KW_PLAY_FAULT;
+	r->fault = sub;
+}
+
+static const char *name_of(const struct kw_module *m, size_t output)
+{
+	return m->slots->specs[m->inputs + output].name;
+}
+
+/* Whether what is reported can be the output at all; else r says what it is. */
+static bool acceptable(const struct kw_module *m, size_t output, const struct reported *x, struct kw_play_result *r)
+{
+	const struct kw_view *want = &m->want[output];
+	struct kw_shape got = { .rank = (int)x->rank };
+	char text[200], a[128], b[128];
+
+	take_text(m, text, sizeof(text));
+	if (x->dtype == NO_TENSOR || x->dtype == UNREADABLE) {
+		snprintf(r->detail, sizeof(r->detail), "%s is %.100s and not a tensor in memory", name_of(m, output), text);
+		refuse(r, KW_S_DTYPE);
+	} else if (x->dtype == ELSEWHERE) {
+		snprintf(r->detail, sizeof(r->detail), "%s is on device %.60s and not on cpu", name_of(m, output), text);
+		refuse(r, KW_S_DTYPE);
+	} else if (x->dtype == COUNT) {
+		snprintf(r->detail, sizeof(r->detail), "it returns %.20s tensors instead of %zu", text, m->outputs);
+		refuse(r, KW_S_SHAPE);
+	} else if ((int)x->dtype != want->dtype) {
+		snprintf(r->detail, sizeof(r->detail), "%s has dtype %s instead of %s", name_of(m, output),
+			 x->dtype > 0 && x->dtype < KW_DTYPE_COUNT ? kw_dtype_name((enum kw_dtype)x->dtype) : text,
+			 kw_dtype_name((enum kw_dtype)want->dtype));
+		refuse(r, KW_S_DTYPE);
+	} else {
+		if (x->rank <= KW_MAX_RANK)
+			memcpy(got.dim, x->dim, sizeof(got.dim));
+		if (x->rank <= KW_MAX_RANK && kw_shape_eq(&got, &want->shape))
+			return true;
+		snprintf(r->detail, sizeof(r->detail), "%s has shape %s instead of %s", name_of(m, output),
+			 x->rank <= KW_MAX_RANK ? kw_shape_text(&got, a, sizeof(a)) : "of too many dims",
+			 kw_shape_text(&want->shape, b, sizeof(b)));
+		refuse(r, KW_S_SHAPE);
+	}
+	return false;
+}
+
+static void scatter(const struct kw_view *v, const uint8_t *from, const int64_t *to_stride, uint8_t *to, size_t unit)
+{
+	int64_t n = kw_shape_count(&v->shape), index[KW_MAX_RANK] = { 0 };
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = 0, to_at = 0;
+
+		for (int d = 0; d < v->shape.rank; d++) {
+			at += index[d] * v->stride[d];
+			to_at += index[d] * to_stride[d];
+		}
+		memcpy(to + (size_t)to_at * unit, from + (size_t)at * unit, unit);
+		for (int d = v->shape.rank - 1; d >= 0 && ++index[d] == v->shape.dim[d]; d--)
+			index[d] = 0;
+	}
+}
+
+static bool fetch(struct kw_module *m, struct kw_child *c, int slot, size_t output, const struct reported *x, uint64_t *end)
+{
+	struct kw_view v = { .dtype = (int)x->dtype, .shape = m->want[output].shape };
+	size_t unit = kw_dtype_bytes((enum kw_dtype)x->dtype), span;
+	uint8_t *to = kw_slots_ptr(&m->slots->base, slot, (int)(m->inputs + output)), *part;
+	int64_t count = kw_shape_count(&v.shape), extent;
+	bool ok;
+
+	*end = x->address;
+	if (count == 0)
+		return true;
+	for (int d = 0; d < v.shape.rank; d++) {
+		v.stride[d] = x->stride[d];
+		if (x->stride[d] < 0 || x->stride[d] > INT64_MAX / 16)
+			return false;
+	}
+	extent = kw_view_extent(&v);
+	if (extent < 0 || (uint64_t)extent > SPAN_MAX / unit || extent > SPARSE * count + 4096)
+		return false;
+	span = (size_t)extent * unit;
+	*end = x->address + span;
+	if (kw_view_is_contiguous(&v) && kw_view_is_contiguous(&m->want[output]))
+		return read_memory(c, x->address, to, span);
+	part = kw_alloc(span);
+	ok = part && read_memory(c, x->address, part, span);
+	if (ok)
+		scatter(&v, part, m->want[output].stride, to, unit);
+	kw_free(part);
+	return ok;
+}
+
+struct range {
+	uint64_t from, to;
+	int call;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool shared(struct range *all, size_t n)
+{
+	uint64_t end = 0;
+	int call = -1;
+
+	qsort(all, n, sizeof(*all), by_address);
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].from < end && all[i].to > all[i].from && all[i].call != call)
+			return true;
+		if (all[i].to > end) {
+			end = all[i].to;
+			call = all[i].call;
+		}
+	}
+	return false;
+}
+
+static struct reported at(const struct kw_module *m, size_t i)
+{
+	struct reported x;
+
+	memcpy(&x, m->report + TEXT_BYTES + i * sizeof(x), sizeof(x));
+	return x;
+}
+
+void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r)
+{
+	struct range *ranges = kw_calloc((size_t)n * m->outputs + 1, sizeof(*ranges));
+	size_t count = 0;
+
+	memcpy(m->order, order, (size_t)n * sizeof(order[0]));
+	m->count = n;
+	for (size_t i = 0; i < (size_t)n * m->outputs && r->end == KW_PLAY_DONE; i++) {
+		struct reported x = at(m, i);
+		size_t output = i % m->outputs;
+		int64_t offset;
+		int slot, buffer;
+		uint64_t end = 0;
+
+		if (!acceptable(m, output, &x, r))
+			break;
+		if (!m->copies && !fetch(m, c, order[i / m->outputs], output, &x, &end)) {
+			snprintf(r->detail, sizeof(r->detail), "%s lies at an address that is not in its memory", name_of(m, output));
+			refuse(r, KW_S_FORGED);
+		}
+		if (kw_slots_find(m->slots, x.address, &slot, &buffer, &offset) && m->slots->specs[buffer].read_only)
+			r->alias = buffer + 1;
+		if (ranges && !m->copies)
+			ranges[count++] = (struct range){ x.address, end, (int)(i / m->outputs) };
+	}
+	r->shared_outputs = ranges && shared(ranges, count);
+	kw_free(ranges);
+}
+
+void kw_module_collect_again(struct kw_module *m, struct kw_child *c)
+{
+	for (size_t i = 0; i < (size_t)m->count * m->outputs && !m->copies; i++) {
+		struct reported x = at(m, i);
+		struct kw_play_result ignored = { .end = KW_PLAY_DONE };
+		uint64_t end;
+
+		if (acceptable(m, i % m->outputs, &x, &ignored))
+			fetch(m, c, m->order[i / m->outputs], i % m->outputs, &x, &end);
+	}
+}

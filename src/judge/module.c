@@ -1,0 +1,138 @@
+/* Candidates that are Python modules: where they run, and what their players are told of a case. */
+#include "judge/internal.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "python/python.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCRIPT "python/module_player.py"
+
+/* What the loader and Python look at besides; the sandbox allows these anyway (device/sandbox.c). */
+static const char *const system_folders[] = { "/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt", "/etc/ld.so.cache", "/proc/cpuinfo",
+					      "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom", "/dev/zero", "/dev/null",
+					      "/etc/localtime" };
+
+struct module_host {
+	struct kw_arena arena;
+	struct kw_python_found python;
+	struct kw_module_host host;
+};
+
+enum kw_status kw_module_host_new(struct work *w, struct kw_error *err)
+{
+	struct module_host *h;
+	char *script;
+	enum kw_status st;
+
+	if (strcmp(w->c->backend, "module") != 0)
+		return KW_OK;
+	h = kw_calloc(1, sizeof *h);
+	if (!h)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	w->module = h;
+	kw_arena_init(&h->arena, 8 << 20);
+	st = kw_python_find(KW_PYTHON_TORCH, &h->python, err);
+	if (st == KW_OK)
+		st = kw_data_read(SCRIPT, &h->arena, &script, &h->host.script_len, err);
+	if (st != KW_OK)
+		return st;
+	h->host.python = h->python.path;
+	h->host.script = script;
+	return kw_python_folders(h->python.path, &h->host.read, err);
+}
+
+void kw_module_host_free(struct work *w)
+{
+	if (!w->module)
+		return;
+	kw_arena_release(&w->module->arena);
+	kw_free(w->module);
+	w->module = NULL;
+}
+
+/* ---- a case ---- */
+
+static json_t *shape_json(const int64_t *v, int rank)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < rank; i++)
+		json_array_append_new(list, json_integer(v[i]));
+	return list;
+}
+
+static json_t *tensor_json(const struct kw_tensor_decl *d, const struct kw_view *v, int buffer)
+{
+	return json_pack("{s:s,s:i,s:s,s:o,s:o}", "name", d->name, "buffer", buffer, "dtype",
+			 kw_dtype_info((enum kw_dtype)v->dtype)->alias, "shape", shape_json(v->shape.dim, v->shape.rank), "strides",
+			 shape_json(v->stride, v->shape.rank));
+}
+
+/* What is updated in place is handed over where the answer is expected. */
+static json_t *inputs_json(const struct stage *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < s->inputs; i++) {
+		const struct kw_tensor_decl *d = &s->w->t->inputs[i];
+		int buffer = d->inout ? s->inputs + d->partner : i;
+
+		json_array_append_new(list, tensor_json(d, &s->view[buffer], buffer));
+	}
+	return list;
+}
+
+static json_t *spec_json(const struct stage *s)
+{
+	const struct kw_task *t = s->w->t;
+	json_t *spec = json_pack("{s:s,s:o,s:i}", "file", s->w->c->name, "inputs", inputs_json(s), "perturb",
+				 s->c->perf ? 0 : 1 + (int)(kw_random_u64() % 254)), *list = json_array();
+
+	for (int i = 0; i < s->outputs; i++)
+		json_array_append_new(list, tensor_json(&t->outputs[i], &s->view[s->inputs + i], s->inputs + i));
+	json_object_set_new(spec, "outputs", list);
+	list = json_object();
+	for (size_t i = 0; i < t->param_count; i++)
+		json_object_set_new(list, t->params[i].name, kw_dtype_is_float(t->params[i].dtype) ?
+				    json_real(t->params[i].value) : json_integer((int64_t)t->params[i].value));
+	json_object_set_new(spec, "params", list);
+	list = json_object();
+	for (int d = 1; d < KW_DTYPE_COUNT; d++)
+		json_object_set_new(list, kw_dtype_info((enum kw_dtype)d)->alias, json_integer(d));
+	json_object_set_new(spec, "dtypes", list);
+	list = json_array();
+	for (size_t i = 0; s->w->module->host.read[i]; i++)
+		json_array_append_new(list, json_string(s->w->module->host.read[i]));
+	for (size_t i = 0; i < sizeof system_folders / sizeof system_folders[0]; i++)
+		json_array_append_new(list, json_string(system_folders[i]));
+	json_object_set_new(spec, "read", list);
+	return spec;
+}
+
+enum kw_status kw_stage_module(struct stage *s, struct kw_error *err)
+{
+	json_t *spec;
+	char *text;
+
+	if (!s->w->module || s->module.spec)
+		return KW_OK;
+	spec = spec_json(s);
+	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
+	json_decref(spec);
+	s->module = (struct kw_module_play){ .host = &s->w->module->host, .outputs = &s->view[s->inputs],
+					     .input_count = (size_t)s->inputs, .output_count = (size_t)s->outputs };
+	s->module.spec = text ? kw_arena_strdup(&s->arena, text) : NULL;
+	free(text);
+	return s->module.spec ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
+struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_inputs)
+{
+	return (struct kw_player_opts){ .threads = s->w->o.threads, .writable_inputs = writable_inputs,
+					.module = s->module.spec ? &s->module : NULL };
+}
