@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 extern char **environ;
 
-enum { POLL_SLICE_MS = 100, POLL_BLIND_MS = 10, PATH_BYTES = 4096 };
+enum { POLL_SLICE_MS = 100, POLL_BLIND_MS = 10, PATH_BYTES = 4096, SPAWN_STACK_BYTES = 64 << 10 };
 
 /* Everything of one child; every descriptor is -1 when it is not open. */
 struct child {
@@ -136,13 +137,23 @@ static _Noreturn void die(const struct child *c, enum fault_step step)
 	_exit(n == (ssize_t)sizeof(f) ? 127 : 125);
 }
 
-/* Between fork and exec: only async-signal-safe calls. */
-static _Noreturn void run_child(const struct child *c, const char *const *argv,
-				const struct kw_proc_opts *o, pid_t parent)
+/* Between spawn and exec: only async-signal-safe calls. */
+struct request {
+	const struct child *c;
+	const char *const *argv;
+	const struct kw_proc_opts *o;
+	pid_t parent;
+};
+
+static int run_child(void *arg)
 {
+	const struct request *r = arg;
+	const struct child *c = r->c;
+	const struct kw_proc_opts *o = r->o;
+
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it died before prctl */
+	if (getppid() != r->parent) /* it died before prctl */
 		_exit(125);
 	default_signals();
 	dup2(c->in, 0);
@@ -154,9 +165,40 @@ static _Noreturn void run_child(const struct child *c, const char *const *argv,
 	if (o->before_exec && o->before_exec(o->before_exec_arg) != 0)
 		_exit(126);
 	/* execve takes char *const *; it does not write through it. */
-	execve(c->program, (char *const *)(uintptr_t)argv,
+	execve(c->program, (char *const *)(uintptr_t)r->argv,
 	       o->env ? (char *const *)(uintptr_t)o->env : environ);
 	die(c, FAULT_EXEC);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAVE_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_SHADOW 1
+#endif
+#endif
+
+pid_t kw_proc_spawn(int (*child)(void *arg), void *arg)
+{
+	sigset_t all, before;
+	pid_t pid;
+	int number;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler of ours would run in the child, on our memory */
+#ifdef HAVE_SHADOW /* it would keep what the child did to its stack */
+	pid = fork();
+	if (pid == 0)
+		_exit(child(arg));
+#else
+	_Alignas(16) char stack[SPAWN_STACK_BYTES];
+
+	pid = clone(child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+#endif
+	number = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = number;
+	return pid;
 }
 
 /* Asked after the child ended. Not a blocking read: before_exec may have forked a process that
@@ -177,7 +219,7 @@ static enum kw_status exec_outcome(const struct child *c, const struct kw_proc_o
 static enum kw_status start(struct child *c, const char *const *argv, const struct kw_proc_opts *o,
 			    struct kw_error *err)
 {
-	pid_t parent = getpid();
+	struct request r = { .c = c, .argv = argv, .o = o, .parent = getpid() };
 
 	if (kw_fail_nth("KW_FAIL_EXEC"))
 		return kw_fail(err, KW_ERR_ENV, argv[0], "cannot run: %s", strerror(EAGAIN));
@@ -190,9 +232,7 @@ static enum kw_status start(struct child *c, const char *const *argv, const stru
 	fcntl(c->out[0], F_SETFL, O_NONBLOCK);
 	fcntl(c->err[0], F_SETFL, O_NONBLOCK);
 	fcntl(c->fault[0], F_SETFL, O_NONBLOCK);
-	c->pid = fork();
-	if (c->pid == 0)
-		run_child(c, argv, o, parent);
+	c->pid = kw_proc_spawn(run_child, &r);
 	if (c->pid < 0)
 		return kw_fail(err, KW_ERR_ENV, argv[0], "cannot start: %s", strerror(errno));
 	setpgid(c->pid, c->pid); /* whoever is first; the loser's call fails */

@@ -14,6 +14,8 @@
 #ifndef KW_BASE_PROC_H
 #define KW_BASE_PROC_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "base/str.h"
 
@@ -39,6 +41,11 @@ struct kw_proc_result {
 };
 /* Whether somebody else, or the system for want of memory, ended it, or a compiler's program that it ran: by what it says itself. */
 bool kw_proc_was_killed(const struct kw_proc_result *r);
+/* For those who start a program in their own way: runs child(arg) in a process that shares our memory, while this thread waits,
+ * until it executes a program or ends. Not fork: that copies the page tables of all that is mapped and calls what libraries
+ * want called at a fork, and a CUDA driver that makes a context holds both up for 0.3 s. Only async-signal-safe calls; signals are
+ * blocked until it unblocks them. -1: errno says why. */
+pid_t kw_proc_spawn(int (*child)(void *arg), void *arg);
 enum kw_status kw_proc_run(const char *const *argv, const struct kw_proc_opts *opts,
 			   struct kw_proc_result *result, struct kw_error *err);
 void kw_proc_result_release(struct kw_proc_result *r);

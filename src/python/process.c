@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,9 +65,10 @@ static int high(int fd)
 	return moved;
 }
 
-/* Between fork and exec: only async-signal-safe calls. */
-static _Noreturn void run_child(const struct start *s)
+/* Between spawn and exec: only async-signal-safe calls. */
+static int run_child(void *arg)
 {
+	const struct start *s = arg;
 	sigset_t none;
 	int fd;
 
@@ -156,9 +158,7 @@ static enum kw_status start_process(struct kw_python *p, struct start *s, struct
 	if (st == KW_OK && kw_fail_nth("KW_FAIL_EXEC"))
 		st = kw_fail(err, KW_ERR_ENV, p->found.path, "cannot run: %s", strerror(EAGAIN));
 	if (st == KW_OK) {
-		p->pid = fork();
-		if (p->pid == 0)
-			run_child(s);
+		p->pid = kw_proc_spawn(run_child, s);
 		if (p->pid < 0)
 			st = kw_fail(err, KW_ERR_ENV, p->found.path, "cannot start: %s", strerror(errno));
 		else
