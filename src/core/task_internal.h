@@ -10,7 +10,7 @@
 
 enum {
 	KW_TASK_MAX_DIMS = 32,
-	KW_TASK_MAX_TENSORS = 32,   /* inputs, and outputs */
+	KW_TASK_MAX_TENSORS = 1024, /* inputs, and outputs: a deep network has hundreds of weights */
 	KW_TASK_MAX_PARAMS = 32,
 	KW_TASK_MAX_CASES = 256,
 	KW_TASK_MAX_ALIGN = 4096,   /* bytes: a page, which every device can give */

@@ -351,6 +351,29 @@ static void mark_wanted(struct kw_eval *ev, const struct kw_node *root, bool who
 	}
 }
 
+/* Evaluation recurses, so a node is kept wherever a path has become this long since the last one that is. */
+enum { MAX_RECURSION = 500 };
+
+static enum kw_status mark_deep(struct kw_eval *ev, struct kw_error *err)
+{
+	int *depth = kw_calloc(ev->e->node_count + 1, sizeof(*depth));
+
+	if (!depth)
+		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the evaluation");
+	for (size_t i = 0; i < ev->e->node_count; i++) {
+		const struct kw_node *n = ev->e->nodes[i];
+
+		for (int k = 0; k < n->arg_count; k++) {
+			int below = ev->mat[n->args[k]->id].wanted ? 0 : depth[n->args[k]->id];
+			depth[i] = below + 1 > depth[i] ? below + 1 : depth[i];
+		}
+		if (depth[i] >= MAX_RECURSION)
+			ev->mat[i].wanted = true;
+	}
+	kw_free(depth);
+	return KW_OK;
+}
+
 enum kw_status kw_eval_prepare(struct kw_eval *ev, bool whole, struct kw_error *err)
 {
 	enum kw_status s = KW_OK;
@@ -367,6 +390,8 @@ enum kw_status kw_eval_prepare(struct kw_eval *ev, bool whole, struct kw_error *
 	d = kw_alloc(sizeof(*d) * (ev->e->node_count + 1));
 	if (!d)
 		s = kw_fail(err, KW_ERR_NOMEM, "", "no memory for the evaluation");
+	if (s == KW_OK)
+		s = mark_deep(ev, err);
 	for (size_t i = 0; s == KW_OK && i < ev->e->output_count; i++)
 		mark_wanted(ev, ev->e->outputs[i], whole, d);
 	for (size_t i = ev->e->node_count; s == KW_OK && i-- > 0;) {

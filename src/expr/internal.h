@@ -11,7 +11,7 @@
 
 #include "expr/expr.h"
 
-#define MAX_NODES 1024       /* evaluation recurses as deep as the graph is */
+#define MAX_NODES 8192
 #define MAX_ARGS 64          /* of one call; concat of many */
 #define MAX_SLOTS 24
 #define MAX_DEPTH 100

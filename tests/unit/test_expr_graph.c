@@ -422,20 +422,21 @@ static void test_failures(void)
 static void test_long(void)
 {
 	struct run r;
-	char text[8192] = "x";
+	char text[32768] = "x";
+	size_t n = 1;
 	double *y;
 
-	for (int i = 0; i < 900; i++)
-		snprintf(text + strlen(text), 8, "+1");
-	ok(run_init(&r, text, "x:f64[1]", NULL), "900 operations");
+	for (int i = 0; i < 3000; i++, n += 2)
+		memcpy(text + n, "+1", 3);
+	ok(run_init(&r, text, "x:f64[1]", NULL), "3000 operations");
 	run_set(&r, 0, (double[]){ 1 });
 	y = r.b ? run_whole(&r, 0, KW_EVAL_F64) : NULL;
-	ok(y && y[0] == 901, "in a row");
+	ok(y && y[0] == 3001, "in a row");
 	run_free(&r);
-	for (int i = 0; i < 900; i++)
-		snprintf(text + strlen(text), 8, "+1");
-	ok(!run_init(&r, text, "x:f64[1]", NULL), "1800 operations are refused");
-	has_str(r.err.text, "more than 1024 operations", "by their number");
+	for (int i = 0; i < 8000; i++, n += 2)
+		memcpy(text + n, "+1", 3);
+	ok(!run_init(&r, text, "x:f64[1]", NULL), "11000 operations are refused");
+	has_str(r.err.text, "more than 8192 operations", "by their number");
 	run_free(&r);
 }
 

@@ -1,0 +1,165 @@
+"""Describes a problem in KernelBench's form, without making its tensors.
+
+    answer({"path": "problem.py", "mode": "train"}, [])
+
+gives inputs, parameters, outputs (names, dtypes, shapes, and what the first two are filled with), state that a call changes,
+the expression or null, unknown operators with their lines, notes, and the text of a task; or {"error": "..."}.
+"""
+import logging
+import os
+import warnings
+
+import torch
+from torch.utils._pytree import tree_map
+
+from kwright import graph, task_text
+from kwright.problem import DTYPES, Loaded, Problem, guarded, name_of
+
+
+def tensor_json(name, t, making, **more):
+    if t.dtype not in DTYPES:
+        raise Problem("'%s' is of %s, which no kernel here takes" % (name, str(t.dtype).replace("torch.", "")))
+    out = {"name": name, "kind": "tensor", "dtype": DTYPES[t.dtype], "shape": list(t.shape)}
+    if not t.is_contiguous() and all(s >= 0 for s in t.stride()):
+        out["strides"] = list(t.stride())
+    out.update(making.describe(t))
+    out.update(more)
+    return out
+
+
+def input_json(name, value, making):
+    if isinstance(value, torch.Tensor):
+        return tensor_json(name, value, making)
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return {"name": name, "kind": "fixed", "value": value}
+    if isinstance(value, (int, float)):
+        return {"name": name, "kind": "number", "dtype": "i64" if isinstance(value, int) else "f32", "value": value}
+    raise Problem("get_inputs() gives a %s for '%s', which no kernel takes" % (type(value).__name__, name))
+
+
+def unique(names):
+    """Dots become underscores, so two paths may meet in one name."""
+    seen, out = set(), {}
+    for path in names:
+        name = name_of(path)
+        while name in seen:
+            name += "_"
+        seen.add(name)
+        out[path] = name
+    return out
+
+
+def attributes(model):
+    """Tensors that are plain attributes, by path: neither parameters nor buffers."""
+    out = {}
+    for prefix, m in model.named_modules():
+        for name, v in m.__dict__.items():
+            if isinstance(v, torch.Tensor):
+                out[prefix + "." + name if prefix else name] = v
+    return out
+
+
+def tied(model):
+    """path -> the first path of the same tensor, for weights that have several."""
+    first, out = {}, {}
+    for found in (model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False)):
+        for path, t in found:
+            if first.setdefault(id(t), path) != path:
+                out[path] = first[id(t)]
+    return out
+
+
+def weights_json(model, making, taken):
+    """One object for each parameter, buffer and constant attribute, by path."""
+    tensors = [(p, t, "parameter") for p, t in model.named_parameters()]
+    tensors += [(p, t, "buffer") for p, t in model.named_buffers()]
+    tensors += [(p, t, "attribute") for p, t in attributes(model).items()]
+    names = unique([p for p, _, _ in tensors])
+    for path, name in names.items():
+        while names[path] in taken:
+            names[path] += "_"
+    return {p: tensor_json(names[p], t, making, path=p, role=role) for p, t, role in tensors}
+
+
+def positive_ranges(weights):
+    """What is a variance is positive, whatever it begins with."""
+    for path, w in weights.items():
+        if path.endswith("running_var"):
+            w.update(dist="uniform", range=[0.5, 1.5])
+
+
+def outputs_json(leaves, taken):
+    tensors = [t for t in leaves if isinstance(t, torch.Tensor)]
+    out = []
+    for i, t in enumerate(tensors):
+        name = "y" if len(tensors) == 1 else "y%d" % i
+        while name in taken:
+            name = "out_" + name
+        if t.dtype not in DTYPES:
+            raise Problem("an output is of %s, which no kernel here gives" % str(t.dtype).replace("torch.", ""))
+        out.append({"name": name, "dtype": DTYPES[t.dtype], "shape": [int(s) for s in t.shape]})
+    return out
+
+
+def import_graph(found, out, weights, fakes, args, kwargs, flat):
+    """Fills outputs, expr, unknown and state; without a graph the outputs come from running it on fake tensors."""
+    taken = [name for name, _ in flat] + [w["name"] for w in weights.values()]
+    try:
+        program = graph.export(found.model, args, kwargs)
+    except BaseException as e:          # whatever export cannot do, the description still stands
+        out["notes"].append("no graph: torch.export raises %s" % graph.reason(e))
+        leaves = guarded("forward()", found.path, graph.plain_outputs, found.model, fakes, args, kwargs)
+        out["outputs"] = outputs_json(leaves, taken)
+        return
+    writer = graph.Writer(program, [name for name, _ in flat], taken)
+    same = tied(found.model)
+    writer.weight_names = {p: weights[same.get(p, p)]["name"] for p in list(weights) + list(same)}
+    results = list(program.graph.find_nodes(op="output"))[0].args[0]
+    specs = program.graph_signature.output_specs
+    leaves = [r.meta.get("val") if hasattr(r, "meta") else r for r, s in zip(results, specs) if s.kind.name == "USER_OUTPUT"]
+    out["outputs"] = outputs_json(leaves, taken)
+    out["state"] = sorted(s.target for s in specs if s.kind.name == "BUFFER_MUTATION")
+    out["changes"] = sorted(s.target for s in specs if s.kind.name == "USER_INPUT_MUTATION")
+    out["expr"] = writer.write([o["name"] for o in out["outputs"]])
+    out["unknown"] = writer.unknown_list()
+    out["notes"] += writer.notes
+    for path, w in weights.items():
+        w["used"] = path in {same.get(p, p) for p in writer.used} and (writer.refers_to(w["name"]) or out["expr"] is None)
+
+
+def describe(path, mode="train", with_graph=True):
+    """The object for a file; Problem says what is wrong with it."""
+    found = Loaded(path, mode)
+    flat = graph.flat_inputs(found.names, found.args, found.kwargs)
+    out = {"name": os.path.splitext(os.path.basename(path))[0], "mode": mode, "torch": torch.__version__}
+    out["inputs"] = [input_json(name, value, found.making) for name, value in flat]
+    weights = weights_json(found.model, found.making, {name for name, _ in flat})
+    positive_ranges(weights)
+    out.update(parameters=list(weights.values()), outputs=[], state=[], changes=[], expr=None, unknown=[],
+               notes=found.notes)
+    fakes = graph.Fakes()
+    args, kwargs = tree_map(fakes.of, (tuple(found.args), found.kwargs))
+    fakes.module(found.model)
+    if with_graph and hasattr(torch, "export"):
+        import_graph(found, out, weights, fakes, args, kwargs, flat)
+    else:
+        leaves = guarded("forward()", path, graph.plain_outputs, found.model, fakes, args, kwargs)
+        out["outputs"] = outputs_json(leaves, [name for name, _ in flat])
+    if not out["outputs"]:
+        raise Problem("forward() gives no tensor")
+    return out
+
+
+def answer(request, fds):
+    for fd in fds:
+        os.close(fd)
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    path = request["path"]
+    try:
+        out = describe(path, request.get("mode", "train"), request.get("graph", True))
+        out["yaml"] = task_text.task_text(out, path)
+        return out
+    except Problem as e:
+        return {"error": "%s %s" % (path, e)}

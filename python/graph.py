@@ -1,0 +1,215 @@
+"""A module as an expression: torch.export gives the graph, aten.py says what each operator is in the expression language.
+
+Nothing is computed here and no tensor has memory: the graph is made with fake tensors.
+"""
+import re
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from kwright import aten
+from kwright.problem import Problem, name_of, said
+
+
+class Fakes:
+    """Tensors of the same shapes, without memory; one for each tensor, however often it occurs."""
+
+    def __init__(self):
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.made = {}
+
+    def of(self, t):
+        if not isinstance(t, torch.Tensor):
+            return t
+        if id(t) not in self.made:
+            with self.mode:
+                f = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="cpu")
+            if isinstance(t, torch.nn.Parameter):
+                f = torch.nn.Parameter(f, requires_grad=False)
+            self.made[id(t)] = (f, t)       # t is kept, so that its id stays its own
+        return self.made[id(t)][0]
+
+    def module(self, model):
+        """Puts fake tensors in place of all tensors of a module, plain attributes too."""
+        for m in model.modules():
+            for store in (m._parameters, m._buffers):
+                for name, t in store.items():
+                    store[name] = self.of(t)
+            for name, v in list(m.__dict__.items()):
+                if name in ("_parameters", "_buffers", "_modules"):
+                    continue
+                if isinstance(v, torch.Tensor):     # a buffer may be assigned to by forward, an attribute not
+                    del m.__dict__[name]
+                    m.register_buffer(name, self.of(v), persistent=False)
+                elif any(isinstance(t, torch.Tensor) for t in tree_flatten(v)[0]):
+                    m.__dict__[name] = tree_map(self.of, v)
+            if isinstance(m, torch.nn.RNNBase):
+                m._flat_weights = [getattr(m, n, None) for n in m._flat_weights_names]
+
+
+def export(model, args, kwargs):
+    """The graph of a module whose tensors are fake, with known operators whole and the others taken apart."""
+    torch.backends.mha.set_fastpath_enabled(False)
+    with torch.no_grad():
+        program = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
+        table = torch.export.default_decompositions()
+        for op in list(table.keys()):
+            if aten.is_known(op):
+                table.pop(op)
+        for node in program.graph.nodes:        # what the table does not have yet, but would be taken apart
+            if node.op == "call_function" and aten.is_known(node.target) and hasattr(table, "pop"):
+                table.pop(node.target, None)
+        return program.run_decompositions(table)
+
+
+class Writer:
+    """Writes the statements of an exported program."""
+
+    def __init__(self, program, input_names, taken):
+        self.program, self.text, self.lines, self.unknown = program, {}, [], {}
+        self.used = []                  # paths of parameters and buffers that the outputs need
+        self.constants = {}             # what forward itself made: name -> tensor
+        self.taken = set(taken)
+        self.notes = []
+        self.input_names = list(input_names)
+        self.weight_names = {}          # path -> name
+
+    def write(self, output_names):
+        graph = self.program.graph
+        results = list(graph.find_nodes(op="output"))[0].args[0]
+        specs = self.program.graph_signature.output_specs
+        wanted = [r for r, s in zip(results, specs) if s.kind.name == "USER_OUTPUT"]
+        needed = self.needed([w for w in wanted if isinstance(w, torch.fx.Node)])
+        self.places(graph, needed)
+        for node in graph.nodes:
+            if node.op == "call_function" and node in needed:
+                self.statement(node)
+            elif node.op == "get_attr" and node in needed:
+                self.unknown.setdefault("%s (an attribute of the graph)" % node.target, []).append(node)
+        for name, result in zip(output_names, wanted):
+            if isinstance(result, torch.fx.Node):
+                value = self.text.get(result)
+                value = value[0] if isinstance(value, list) else value
+                self.lines.append("%s = %s" % (name, value))
+            else:
+                self.notes.append("the output %s is the number %r and no tensor" % (name, result))
+        self.join_last()
+        return None if self.unknown else "\n".join(self.lines) + "\n"
+
+    def join_last(self):
+        """`t = f(x)` and `y = t` at the end are `y = f(x)`."""
+        if len(self.lines) < 2:
+            return
+        name, value = self.lines[-1].split(" = ", 1)
+        if self.lines[-2].startswith(value + " = ") and value not in self.text_of_inputs:
+            self.lines[-2:] = [name + self.lines[-2][len(value):]]
+
+    def refers_to(self, name):
+        return any(re.search(r"\b%s\b" % re.escape(name), line.split(" = ", 1)[-1]) for line in self.lines)
+
+    @staticmethod
+    def needed(roots):
+        seen, todo = set(), list(roots)
+        while todo:
+            node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            todo.extend(node.all_input_nodes)
+        return seen
+
+    def places(self, graph, needed):
+        specs = {s.arg.name: s for s in self.program.graph_signature.input_specs if hasattr(s.arg, "name")}
+        inputs = iter(self.input_names)
+        for node in graph.nodes:
+            if node.op != "placeholder":
+                continue
+            spec = specs[node.name]
+            kind = spec.kind.name
+            if kind == "USER_INPUT":
+                self.text[node] = next(inputs)
+            elif node not in needed:
+                continue
+            elif kind == "CONSTANT_TENSOR" and not self.attribute(spec.target):
+                self.constant(node, spec.target)
+            else:
+                self.used.append(spec.target)
+                self.text[node] = self.weight_names.get(spec.target, name_of(spec.target))
+        self.text_of_inputs = set(t for t in self.text.values() if isinstance(t, str))
+        self.taken |= set(t for t in self.text.values() if isinstance(t, str))
+
+    def attribute(self, path):
+        """Whether a constant is an attribute of the module, and not made by forward."""
+        return not path.split(".")[-1].startswith(("lifted_tensor", "_tensor_constant"))
+
+    def constant(self, node, target):
+        value = self.program.constants.get(target)
+        value = getattr(value, "constant", None) if type(value).__name__ == "FakeTensor" else value
+        if value is None or value.numel() > 64:
+            self.unknown.setdefault("a constant tensor that forward makes", []).append(node)
+            return
+        flat = [aten.literal(v) for v in value.flatten().tolist()]
+        if value.dim() == 0:
+            self.text[node] = aten.cast(value.dtype, flat[0]) if value.dtype == torch.bool else flat[0]
+            return
+        row = "stack((%s,))" % ", ".join("full((), %s)" % v for v in flat)
+        self.text[node] = "reshape(%s, %s)" % (row, aten.tuple_text(value.shape))
+
+    def statement(self, node):
+        try:
+            value = aten.write(self, node)
+        except aten.Unknown as e:
+            self.unknown.setdefault(str(e), []).append(node)
+            value = "?"
+        if value is None:
+            return
+        if value == "?":                # what follows from it is not counted again
+            self.text[node] = value
+            return
+        if isinstance(value, str) and not value.isidentifier():
+            whole = node.args[0] if node.name.startswith("getitem") else node
+            name = self.fresh(whole.name.lstrip("_"))
+            self.lines.append("%s = %s" % (name, value))
+            value = name
+        self.text[node] = value
+
+    def fresh(self, name):
+        name = name_of(name)
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def unknown_list(self):
+        return [{"op": what, "count": len(nodes), "line": source_line(nodes[0])} for what, nodes in sorted(self.unknown.items())]
+
+
+def source_line(node):
+    """The line of the problem's file that a node comes from."""
+    for line in reversed((node.meta.get("stack_trace") or "").splitlines()):
+        line = line.strip()
+        if line.startswith("File ") and ", line " in line and "site-packages" not in line:
+            return int(line.split(", line ")[1].split(",")[0])
+    return None
+
+
+def flat_inputs(names, args, kwargs):
+    """(name, value) of each leaf, in the order in which export takes them."""
+    out = []
+    for name, value in list(zip(names, args)) + list(kwargs.items()):
+        leaves = tree_flatten(value)[0]
+        for i, leaf in enumerate(leaves):
+            out.append((name_of(name if len(leaves) == 1 and not isinstance(value, (list, tuple, dict)) else
+                                "%s_%d" % (name, i)), leaf))
+    return out
+
+
+def plain_outputs(model, fakes, args, kwargs):
+    """Shapes of the outputs where there is no graph."""
+    with torch.no_grad(), fakes.mode:
+        return [t for t in tree_flatten(model(*args, **kwargs))[0]]
+
+
+def reason(error):
+    return "%s: %s" % (type(error).__name__, said(error)) if not isinstance(error, Problem) else str(error)
