@@ -145,6 +145,7 @@ struct kw_task {
 	unsigned allow_precision;                /* bit per enum kw_dtype that may be used inside; tf32 below */
 	bool allow_tf32;
 	enum kw_policy libraries;
+	bool libraries_said;                     /* by the task itself; for a Python module only that counts */
 	struct kw_goal goal;
 	bool unconfirmed;                        /* drafted by a model, not yet accepted */
 };

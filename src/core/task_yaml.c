@@ -274,6 +274,7 @@ static enum kw_status read_policies(struct kw_task_reader *r)
 
 	if (n)
 		s = kw_task_read_word(n, "'allow' or 'refuse'", policies, 2, &choice, r->err);
+	r->task->libraries_said = n != NULL;
 	r->task->libraries = choice ? KW_LIBRARIES_ALLOW : KW_LIBRARIES_REFUSE;
 	if (s == KW_OK)
 		s = kw_yaml_get_bool(r->root, "unconfirmed", false, &r->task->unconfirmed, r->err);

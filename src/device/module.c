@@ -36,7 +36,7 @@ struct kw_module {
 	int report_fd;
 	size_t report_bytes;
 	uint8_t *report;               /* the player writes to it at any time that it runs */
-	bool copies;
+	bool copies, told;
 	int32_t order[WIRE_ORDER_MAX]; /* of the last batch */
 	int count;
 };
@@ -479,6 +479,10 @@ void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *o
 			r->alias = buffer + 1;
 		if (ranges && !m->copies)
 			ranges[count++] = (struct range){ x.address, end, (int)(i / m->outputs) };
+	}
+	if (r->end == KW_PLAY_DONE && !m->told) {
+		take_text(m, r->detail, sizeof(r->detail)); /* what the first call computed with */
+		m->told = true;
 	}
 	r->shared_outputs = ranges && shared(ranges, count);
 	kw_free(ranges);

@@ -64,6 +64,7 @@ struct work {
 	struct module_host *module;       /* the candidate is a Python module; else NULL */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
 	struct torch_process *torch;      /* the judge's; NULL: the reference is no PyTorch, or an expression too */
+	bool operations_noted;            /* of PyTorch, that a module uses */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
 
@@ -173,6 +174,8 @@ size_t kw_references_jobs(struct work *w, const struct stage *s, struct referenc
 enum kw_status kw_module_host_new(struct work *w, struct kw_error *err);
 void kw_module_host_free(struct work *w);
 enum kw_status kw_stage_module(struct stage *s, struct kw_error *err);
+/* Operations of PyTorch that the first call used: a remark, or the verdict where the task refuses libraries. */
+void kw_module_operations(struct stage *s, const struct kw_play_result *r);
 /* Of the candidate's player. */
 struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_inputs);
 

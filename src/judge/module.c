@@ -93,6 +93,7 @@ static json_t *spec_json(const struct stage *s)
 	json_t *spec = json_pack("{s:s,s:o,s:i}", "file", s->w->c->name, "inputs", inputs_json(s), "perturb",
 				 s->c->perf ? 0 : 1 + (int)(kw_random_u64() % 254)), *list = json_array();
 
+	json_object_set_new(spec, "trace", json_boolean(!s->c->perf));
 	for (int i = 0; i < s->outputs; i++)
 		json_array_append_new(list, tensor_json(&t->outputs[i], &s->view[s->inputs + i], s->inputs + i));
 	json_object_set_new(spec, "outputs", list);
@@ -135,4 +136,20 @@ struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_
 {
 	return (struct kw_player_opts){ .threads = s->w->o.threads, .writable_inputs = writable_inputs,
 					.module = s->module.spec ? &s->module : NULL };
+}
+
+/* ---- what it computes with ---- */
+
+void kw_module_operations(struct stage *s, const struct kw_play_result *r)
+{
+	char text[400];
+
+	if (!s->module.spec || r->end != KW_PLAY_DONE || !r->detail[0] || s->w->failed)
+		return;
+	snprintf(text, sizeof text, "it computes by operations of PyTorch itself: %.300s", r->detail);
+	if (s->w->t->libraries_said && s->w->t->libraries == KW_LIBRARIES_REFUSE)
+		kw_fail_verdict(s->w, s->c->label, KW_S_LIBRARY, text, "libraries: refuse");
+	else if (!s->w->operations_noted) /* once is enough: other cases may take other ways */
+		kw_note(s->w, text);
+	s->w->operations_noted = true;
 }

@@ -35,6 +35,7 @@ struct turns {
 	int batch;                         /* slots a timed batch uses */
 	int base_batch[2];                 /* slots at most of a baseline's: a slow one's would take seconds */
 	int flushed;                       /* and how many of them are being flushed */
+	int batches, claimed_less;         /* of a module: those that took less by its own clock */
 	bool shared;                       /* the answers of a batch lie in the same memory */
 	bool flip;                         /* which of two batches goes first */
 	int checked;
@@ -129,6 +130,8 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 		kw_trial_late(s, &r);
 		kw_trial_alias(s, &r);
 		t->shared = t->shared || r.shared_outputs;
+		t->batches++;
+		t->claimed_less += (double)r.claimed_ns < CLOCKS_AGREE * (double)(r.wall_ns - s->fixed_ns);
 	} else {
 		t->base[base].spent_ns += r.wall_ns;
 		if (kw_trial_killed(s, &r))
@@ -432,6 +435,13 @@ static void note_host_bound(struct stage *s)
 	kw_note(s->w, text);
 }
 
+/* The player's clock is no measure, but where it disagrees most of the time a person should know. */
+static void note_clock(const struct turns *t)
+{
+	if (t->s->module.spec && t->batches > 2 && 2 * t->claimed_less > t->batches)
+		kw_note(t->s->w, "by its own clock calls take less than by the judge's, which counts: somebody has changed that clock");
+}
+
 enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 {
 	struct turns *t = kw_calloc(1, sizeof *t);
@@ -459,6 +469,7 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 	if (st == KW_OK && !s->w->failed) {
 		keep_results(t, t->batch == 1 ? "single" : s->w->j->dev->batches_by_slope ? "slope" : "batch-minus-empty", true);
 		note_host_bound(s);
+		note_clock(t);
 		st = speed_of_light(s, err);
 	}
 	kw_free(t);

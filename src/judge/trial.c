@@ -507,8 +507,10 @@ enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double
 	kw_trial_release(&r);
 	if (!s->w->failed)
 		st = kw_trial_check(s, slot, fill, share, err);
-	if (st == KW_OK)
+	if (st == KW_OK) {
 		kw_trial_alias(s, &r);
+		kw_module_operations(s, &r);
+	}
 	if (st == KW_OK && !s->w->failed && do_linger)
 		linger(s, slot);
 	return st;

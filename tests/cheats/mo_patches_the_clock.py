@@ -2,6 +2,7 @@
 #// expect ok
 #// why Its own clock stands still; nobody asks it.
 #// not-faster mo_plain 0.5
+#// flag by its own clock
 import torch
 import time
 

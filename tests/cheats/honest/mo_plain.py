@@ -1,6 +1,7 @@
 #// task softmax
 #// expect ok
 #// why The operation itself.
+#// flag _softmax
 import torch
 
 
