@@ -100,10 +100,15 @@ static double workspace_bytes(const struct kw_plan *p, const struct kw_bound_pla
 	return sum;
 }
 
+/* Asks how much memory the device has left: not while it still starts, where it need not be. */
+static double slots(const struct stage *s)
+{
+	return kw_stage_bytes(s) / (s->footprint_bytes > 1 ? s->footprint_bytes : 1);
+}
+
 enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;
-	double slots = kw_stage_bytes(s) / (s->footprint_bytes > 1 ? s->footprint_bytes : 1);
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; set && i < set->count && st == KW_OK; i++) {
@@ -112,8 +117,8 @@ enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 
 		st = kw_plan_bind(p, &s->w->apart, s->c, s->view, NULL, &s->w->j->facts, &s->arena, bound, err);
 		/* The candidate is judged though the naive kernel needs all scores of a large attention at once. */
-		if (st == KW_OK && bound->applicable &&
-		    workspace_bytes(p, bound) * slots > MEMORY_SHARE * (double)kw_memory_available())
+		if (st == KW_OK && bound->applicable && p->workspace_count &&
+		    workspace_bytes(p, bound) * slots(s) > MEMORY_SHARE * (double)kw_memory_available())
 			bound->applicable = false;
 	}
 	return st;
