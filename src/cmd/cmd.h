@@ -10,6 +10,8 @@
 #include "cmd/commands.def"
 #undef COMMAND
 
+/* bench.c: the resident process of a benchmark; not in the list, as nobody calls it. */
+enum kw_status kw_cmd_bench_serve(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err);
 /* Prints a tree as text for people's eyes and programs, and drops it; NULL: out of memory. */
 enum kw_status kw_print_json(json_t *j, struct kw_error *err);
 /* Prints a buffer and releases it. Progress ends here, so that no result is written into its line. */

@@ -32,6 +32,7 @@ static void usage(FILE *to)
 
 static const struct command *find(const char *name, struct kw_error *err)
 {
+	static const struct command serve = { "__bench", kw_cmd_bench_serve, "" };
 	const char *names[COMMAND_COUNT];
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -39,6 +40,8 @@ static const struct command *find(const char *name, struct kw_error *err)
 		if (strcmp(name, names[i]) == 0)
 			return &commands[i];
 	}
+	if (strcmp(name, serve.name) == 0)
+		return &serve;
 	kw_unknown_word("command", name, names, COMMAND_COUNT, err);
 	return NULL;
 }

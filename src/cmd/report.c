@@ -1,7 +1,36 @@
 /* kwright report [RUN] */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
+#include "report/bench.h"
+
+/* A benchmark has a report of its own. KW_NO: the run is none. */
+static enum kw_status print_bench(const struct kw_cmd *cmd, struct kw_store *s, int64_t id, struct kw_error *err)
+{
+	struct kw_bench_report r;
+	struct kw_run_row row;
+	struct kw_arena a;
+	struct kw_buf out;
+	enum kw_status status;
+	bool is_one;
+
+	kw_arena_init(&a, 64 << 20);
+	status = kw_store_run_get(s, id, &a, &row, err);
+	is_one = status == KW_OK && strcmp(row.strategy, KW_BENCH_STRATEGY) == 0;
+	kw_arena_release(&a);
+	if (status != KW_OK || !is_one)
+		return status == KW_OK ? KW_NO : status;
+	status = kw_bench_report_load(&r, s, id, err);
+	if (status != KW_OK)
+		return status;
+	kw_buf_init(&out, 256 << 20);
+	if (!cmd->json)
+		kw_bench_report_text(&r, true, &out);
+	status = cmd->json ? kw_print_json(kw_bench_report_json(&r), err) : kw_print_buf(&out, err);
+	kw_bench_report_release(&r);
+	return status;
+}
 
 enum kw_status kw_cmd_report(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
@@ -24,6 +53,11 @@ enum kw_status kw_cmd_report(struct kw_cmd *cmd, int argc, char **argv, struct k
 		status = kw_store_open(cmd->env.store_dir, true, &s, err);
 	if (status != KW_OK)
 		return status;
+	status = print_bench(cmd, s, id, err);
+	if (status != KW_NO) {
+		kw_store_close(s);
+		return status;
+	}
 	status = kw_report_load(&r, s, id, err);
 	kw_store_close(s);
 	if (status != KW_OK)

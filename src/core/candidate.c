@@ -12,7 +12,7 @@ static const struct {
 	{ ".cl", "opencl" }, { ".py", "triton" }, { ".hip", "hip" },
 };
 
-static const char *backend_of(const char *path)
+const char *kw_candidate_backend(const char *path)
 {
 	const char *dot = strrchr(kw_path_base(path), '.');
 
@@ -107,7 +107,7 @@ enum kw_status kw_candidate_from_text(struct kw_candidate *c, const char *name, 
 
 	*c = (struct kw_candidate){ 0 };
 	if (!backend)
-		backend = backend_of(name);
+		backend = kw_candidate_backend(name);
 	if (!backend)
 		return kw_fail(err, KW_ERR_INPUT, name,
 			       "the ending says no backend (.c .cu .cl .py are known); give --backend");

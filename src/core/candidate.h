@@ -21,6 +21,8 @@ struct kw_candidate {
 	int64_t *tune_values;             /* plan order; NULL: defaults */
 };
 
+/* The backend that a file's ending says; NULL: none. */
+const char *kw_candidate_backend(const char *path);
 /* Reads and parses; refuses over KW_CANDIDATE_MAX_BYTES, NUL bytes and invalid UTF-8 with one
  * sentence. backend NULL: from the file's ending (.c .cu .cl .py). */
 enum kw_status kw_candidate_load(struct kw_candidate *c, const char *path, const char *backend,

@@ -129,6 +129,9 @@ static void make_env(struct plan *p, bool isolate, int threads)
 	/* Where an OpenCL loader looks for runtimes. */
 	env_add(p, &n, "OCL_ICD_VENDORS", getenv("OCL_ICD_VENDORS"));
 	env_add(p, &n, "OCL_ICD_FILENAMES", getenv("OCL_ICD_FILENAMES"));
+	/* Which GPUs there are, and in which order: the judge's numbers of them are the player's. */
+	env_add(p, &n, "CUDA_VISIBLE_DEVICES", getenv("CUDA_VISIBLE_DEVICES"));
+	env_add(p, &n, "CUDA_DEVICE_ORDER", getenv("CUDA_DEVICE_ORDER"));
 	/* This program's own libraries; the player forgets it before anything else. */
 	env_add(p, &n, "LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"));
 	/* Its own check at exit asks for system calls that a player does not get. */

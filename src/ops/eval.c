@@ -52,8 +52,8 @@ enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e,
 }
 
 static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
-			   const struct kw_candidate *c, const char *effort, struct kw_op_eval *out,
-			   struct kw_error *err)
+			   const struct kw_candidate *c, int64_t run_id, const char *effort,
+			   struct kw_op_eval *out, struct kw_error *err)
 {
 	struct kw_verdict_row row;
 	enum kw_status status = kw_store_task_put(s, t->task.sha256, t->task.name, t->task.text, err);
@@ -61,7 +61,7 @@ static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
 	if (status == KW_OK)
 		status = kw_store_candidate_put(s, c, err);
 	if (status == KW_OK)
-		status = kw_store_verdict_put(s, 0, 0, effort, &out->verdict, &out->verdict_id, err);
+		status = kw_store_verdict_put(s, run_id, 0, effort, &out->verdict, &out->verdict_id, err);
 	if (status == KW_OK)
 		status = kw_store_verdict_get(s, out->verdict_id, &out->arena, &row, err);
 	if (status == KW_OK)
@@ -69,51 +69,62 @@ static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
 	return status;
 }
 
+/* What the candidate is judged with. */
+static void judge_opts(const struct kw_op_eval_opts *o, const struct kw_op_task *t, struct kw_judge_opts *jo)
+{
+	jo->trials = o->trials ? o->trials : jo->trials;
+	jo->call_timeout_ms = o->call_timeout_ms;
+	jo->threads = o->threads;
+	jo->seed = o->seed;
+	jo->large = o->large || (jo->only_case >= 0 && t->task.cases[jo->only_case].large);
+	jo->sanitize = o->sanitize ? KW_SANITIZE_MUST : o->effort == KW_EFFORT_FINAL ? KW_SANITIZE_IF_THERE : KW_SANITIZE_NO;
+	jo->close = o->close;
+	jo->progress = o->progress;
+	jo->progress_arg = o->progress_arg;
+}
+
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o,
 			  struct kw_op_eval *out, struct kw_error *err)
 {
 	static const char *const efforts[] = { [KW_EFFORT_SCREEN] = "screen", [KW_EFFORT_FULL] = "full",
 					       [KW_EFFORT_FINAL] = "final" };
-	struct kw_op_task t = { 0 };
-	struct kw_candidate c;
+	struct kw_op_task own = { 0 };
+	const struct kw_op_task *t = o->ready_task ? o->ready_task : &own;
+	struct kw_candidate loaded;
+	const struct kw_candidate *c = o->ready_candidate ? o->ready_candidate : &loaded;
 	struct kw_judge_opts jo;
-	struct kw_judge *judge = NULL;
+	struct kw_judge *judge = o->judge;
 	struct kw_store *store = NULL;
-	enum kw_status status;
+	enum kw_status status = KW_OK;
 
 	memset(out, 0, sizeof(*out));
 	kw_arena_init(&out->arena, CANDIDATE_ARENA_BYTES);
 	kw_verdict_init(&out->verdict);
 	kw_judge_opts_default(&jo, o->effort);
-	status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+	if (!o->ready_task)
+		status = kw_op_task_load(o->task, o->inputs, o->input_count, &own, err);
+	if (status == KW_OK && !o->ready_candidate)
+		status = kw_candidate_load(&loaded, o->file, o->backend, &t->task, &out->arena, err);
 	if (status == KW_OK)
-		status = kw_candidate_load(&c, o->file, o->backend, &t.task, &out->arena, err);
-	if (status == KW_OK)
-		status = kw_op_find_case(&t.task, o->case_name, &jo.only_case, err);
+		status = kw_op_find_case(&t->task, o->case_name, &jo.only_case, err);
 	/* The store first: a verdict that cannot be kept is not worth the time. */
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &store, err);
-	if (status == KW_OK)
-		status = kw_op_judge_for(c.backend, &judge, err);
+	if (status == KW_OK && !judge)
+		status = kw_op_judge_for(c->backend, &judge, err);
 	if (status == KW_OK) {
-		out->name = c.name;
-		jo.trials = o->trials ? o->trials : jo.trials;
-		jo.call_timeout_ms = o->call_timeout_ms;
-		jo.threads = o->threads;
-		jo.seed = o->seed;
-		jo.large = o->large || (jo.only_case >= 0 && t.task.cases[jo.only_case].large);
-		jo.sanitize = o->sanitize ? KW_SANITIZE_MUST : o->effort == KW_EFFORT_FINAL ? KW_SANITIZE_IF_THERE : KW_SANITIZE_NO;
-		jo.progress = o->progress;
-		jo.progress_arg = o->progress_arg;
-		status = kw_judge_eval(judge, &t.task, t.expr, &c, &jo, &out->verdict, err);
+		out->name = c->name;
+		judge_opts(o, t, &jo);
+		status = kw_judge_eval(judge, &t->task, t->expr, c, &jo, &out->verdict, err);
 	}
 	if (status == KW_OK)
-		status = keep(store, &t, &c, efforts[o->effort], out, err);
+		status = keep(store, t, c, o->run_id, efforts[o->effort], out, err);
 	if (status == KW_OK)
-		status = kw_op_learn(&t.task, t.expr, &c, &out->verdict, err);
-	kw_judge_free(judge);
+		status = kw_op_learn(&t->task, t->expr, c, &out->verdict, err);
+	if (!o->judge)
+		kw_judge_free(judge);
 	kw_store_close(store);
-	kw_op_task_release(&t);
+	kw_op_task_release(&own);
 	if (status != KW_OK)
 		kw_op_eval_release(out);
 	return status;

@@ -17,6 +17,7 @@
 #include "core/task.h"
 #include "explain/explanation.h"
 #include "expr/expr.h"
+#include "judge/judge.h"
 #include "report/report.h"
 #include "search/search.h"
 #include "store/store.h"
@@ -94,6 +95,12 @@ struct kw_op_eval_opts {
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
+	/* Of a front that judges many: what it has already, so that it is not loaded again. NULL: by the names above. */
+	const struct kw_op_task *ready_task;
+	const struct kw_candidate *ready_candidate;
+	struct kw_judge *judge;           /* of the candidate's device */
+	int64_t run_id;                   /* a run of this process that the verdict belongs to; 0: none */
+	struct kw_close_rule close;
 	void (*progress)(void *arg, const char *label); /* of the case that is judged now */
 	void *progress_arg;
 };
@@ -200,6 +207,11 @@ struct kw_op_search_opts {
 	uint64_t seed;
 	int threads;
 	bool large, sanitize;
+	/* Of a benchmark: its task that is loaded already, itself, the item that the new run is of it, or the run that goes on. */
+	struct kw_op_task *ready_task;
+	int64_t parent_run, resume_run;
+	const char *item;
+	struct kw_close_rule close;
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;
 };

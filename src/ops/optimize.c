@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "report/bench.h"
 #include "ops/internal.h"
 
 static json_t *curve_json(const struct kw_tune_report *r)
@@ -168,6 +169,10 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 	so->width = o->width;
 	so->progress = o->progress;
 	so->progress_arg = o->progress_arg;
+	so->judge.close = o->close;
+	so->parent_run = o->parent_run;
+	so->item = o->item;
+	so->resume_run = o->resume_run;
 }
 
 /* `none` is no model, and so is nothing. */
@@ -192,7 +197,7 @@ static enum kw_status load_from(const struct kw_op_search_opts *o, struct kw_op_
 enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_search_opts *o,
 			      struct kw_op_search *out, struct kw_error *err)
 {
-	struct kw_op_task t = { 0 };
+	struct kw_op_task own = { 0 }, *t = o->ready_task ? o->ready_task : &own;
 	struct kw_store *store = NULL;
 	struct kw_search_opts so;
 	const struct kw_backend *backend;
@@ -211,18 +216,18 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 	}
 	if (status == KW_OK)
 		status = kw_op_check_sanitizer(backend->name, o->sanitize, err);
+	if (status == KW_OK && !o->ready_task)
+		status = kw_op_task_load(o->task, o->inputs, o->input_count, &own, err);
 	if (status == KW_OK)
-		status = kw_op_task_load(o->task, o->inputs, o->input_count, &t, err);
+		status = load_from(o, t, &so, err);
 	if (status == KW_OK)
-		status = load_from(o, &t, &so, err);
-	if (status == KW_OK)
-		status = kw_op_check_perf(&t, err);
+		status = kw_op_check_perf(t, err);
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK)
-		status = run_search(store, &t, &so, out, err);
+		status = run_search(store, t, &so, out, err);
 	kw_store_close(store);
-	kw_op_task_release(&t);
+	kw_op_task_release(&own);
 	return status;
 }
 
@@ -308,6 +313,9 @@ enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const s
 	status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK)
 		status = kw_store_run_get(store, run_id, &a, &row, err);
+	if (status == KW_OK && strcmp(row.strategy, KW_BENCH_STRATEGY) == 0)
+		status = kw_fail(err, KW_ERR_USAGE, "", "run %lld is a benchmark; the command that began it goes on with it",
+				 (long long)run_id);
 	if (status == KW_OK)
 		status = is_over(store, &row, &over, err);
 	if (status == KW_OK && over) {

@@ -49,6 +49,14 @@ static void build_one(const struct batch *b, const struct kw_candidate *c)
 	kw_arena_release(&scratch);
 }
 
+void kw_ahead_build_one(const struct kw_candidate *c, const struct kw_task *t, int perf_case, const struct kw_hardware *hw, bool large,
+			const char *compiler)
+{
+	struct batch b = { .task = t, .hw = hw, .large = large, .perf_case = perf_case, .compiler = compiler };
+
+	build_one(&b, c);
+}
+
 static void *drain(void *arg)
 {
 	struct batch *b = arg;

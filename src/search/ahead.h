@@ -13,6 +13,9 @@
 size_t kw_ahead_batch(const struct kw_hardware *hw);
 /* Builds each candidate at its tune point for a perf case (-1: the first that it applies to), as the judge will.
  * Failures are the judge's to find. An interrupt ends it early. large, compiler: of kw_judge_opts. */
+/* One of them; any thread. */
+void kw_ahead_build_one(const struct kw_candidate *c, const struct kw_task *t, int perf_case, const struct kw_hardware *hw, bool large,
+			const char *compiler);
 void kw_ahead_build(const struct kw_candidate *const *list, size_t count, const struct kw_task *t, int perf_case,
 		    const struct kw_hardware *hw, bool large, const char *compiler);
 

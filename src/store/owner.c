@@ -25,8 +25,9 @@ static void read_small(const char *path, char *out, size_t out_bytes)
 	kw_buf_release(&b);
 }
 
-/* Field 22 of /proc/PID/stat, in clock ticks after boot; 0 when there is no such process. The name in
- * field 2 may hold anything, so count from its last bracket. */
+/* Field 22 of /proc/PID/stat, in clock ticks after boot; 0 when there is no such process, or only what its parent has not
+ * asked for yet (a zombie: where nothing collects orphans, as in many containers, it stays for ever). The name in field 2 may
+ * hold anything, so count from its last bracket. */
 static int64_t start_time(int64_t pid)
 {
 	char path[64], text[PROC_BYTES], *p;
@@ -34,6 +35,8 @@ static int64_t start_time(int64_t pid)
 	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
 	read_small(path, text, sizeof(text));
 	p = strrchr(text, ')');
+	if (p && p[1] == ' ' && (p[2] == 'Z' || p[2] == 'X'))
+		return 0;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoll(p + 1, NULL, 10) : 0;

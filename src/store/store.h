@@ -92,6 +92,13 @@ enum kw_status kw_store_verdict_get(struct kw_store *s, int64_t id, struct kw_ar
 enum kw_status kw_store_verdict_find(struct kw_store *s, int64_t run_id, const char *candidate_sha, const char *tune,
 				     const char *effort, struct kw_arena *a, struct kw_verdict_row *out, bool *found,
 				     struct kw_error *err);
+/* How many verdicts of each kind a run and its items have, the most frequent first. */
+struct kw_verdict_count {
+	const char *cls, *subclass;
+	int64_t count;
+};
+enum kw_status kw_store_verdict_counts(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_verdict_count **out,
+				       size_t *count, struct kw_error *err);
 enum kw_status kw_store_round_put(struct kw_store *s, int64_t run_id, const struct kw_round *r, struct kw_error *err);
 enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_round **out,
 				   size_t *count, struct kw_error *err);

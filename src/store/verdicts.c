@@ -234,6 +234,38 @@ enum kw_status kw_store_verdict_find(struct kw_store *s, int64_t run_id, const c
 	return status == KW_OK ? first_verdict(&q, a, out, found, err) : status;
 }
 
+enum kw_status kw_store_verdict_counts(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_verdict_count **out,
+				       size_t *count, struct kw_error *err)
+{
+	struct kw_query q;
+	struct kw_verdict_count *rows = NULL;
+	size_t n = 0;
+	bool more = true;
+	enum kw_status status = kw_db_query(s, &q, err,
+					    "SELECT class, subclass, count(*) FROM verdicts WHERE run_id = ?"
+					    " OR run_id IN (SELECT id FROM runs WHERE parent = ?)"
+					    " GROUP BY class, subclass ORDER BY count(*) DESC, class, subclass", "ii", run_id, run_id);
+
+	while (status == KW_OK) {
+		status = kw_db_next(&q, &more, err);
+		if (status != KW_OK || !more)
+			break;
+		rows = kw_db_grow(a, rows, n, sizeof(*rows));
+		if (!rows) {
+			status = kw_db_no_memory(err);
+			break;
+		}
+		rows[n] = (struct kw_verdict_count){ kw_db_text(&q, 0, a), kw_db_text(&q, 1, a), kw_db_i64(&q, 2) };
+		if (!rows[n].cls || !rows[n].subclass)
+			status = kw_db_no_memory(err);
+		n++;
+	}
+	kw_db_end(&q);
+	*out = rows;
+	*count = n;
+	return status;
+}
+
 /* One JSON text into a table whose first column is its owner. */
 static enum kw_status put_json(struct kw_store *s, const char *sql, int64_t owner,
 			       const json_t *j, struct kw_error *err)

@@ -138,6 +138,26 @@ static void test_removal(void)
 	ok(next > run, "its number is not used again");
 }
 
+/* Where nothing collects orphans a killed owner stays a zombie for ever: it runs nothing. */
+static void test_zombie(void)
+{
+	int64_t id = new_run(s);
+	siginfo_t how = { 0 };
+	pid_t pid;
+
+	kw_db_exec(s, NULL, "UPDATE runs SET pid = 0", "");
+	pid = fork();
+	if (pid == 0) {
+		struct kw_store *mine;
+
+		_exit(kw_store_open(kw_store_dir(s), false, &mine, &err) == KW_OK && kw_store_run_claim(mine, id, &err) == KW_OK ? 0 : 1);
+	}
+	waitid(P_PID, (id_t)pid, &how, WEXITED | WNOWAIT); /* ended, and left where it is */
+	is_int(how.si_status, 0, "a process claims a run and ends");
+	is_int(kw_store_run_claim(s, id, &err), KW_OK, "before it is collected the run is free");
+	waitpid(pid, NULL, 0);
+}
+
 static void test_items(void)
 {
 	struct kw_run_row bench = { .task_name = "kernelbench", .task_sha = "b1", .strategy = "bench" }, row, *rows;
@@ -223,6 +243,7 @@ int main(void)
 	if (kw_store_open(temp_file("store"), false, &s, &err) != KW_OK)
 		return 1;
 	test_owner();
+	test_zombie();
 	test_counting();
 	test_removal();
 	test_items();
