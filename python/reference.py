@@ -36,19 +36,25 @@ def offline(event, args):
 # ---- the forms: each has call(values) -> outputs, a list ----
 
 def flat(result):
-    """The tensors of a result, in order; numbers become tensors."""
+    """The tensors of a result, in order; numbers are some where there is nothing else."""
+    leaves = leaves_of(result)
+    tensors = [t for t in leaves if isinstance(t, torch.Tensor)]
+    return tensors or [torch.tensor(v) for v in leaves]
+
+
+def leaves_of(result):
     if isinstance(result, torch.Tensor):
         return [result]
     if isinstance(result, (bool, int, float)):
-        return [torch.tensor(result)]
+        return [result]
     if isinstance(result, dict):
-        return [t for v in result.values() for t in flat(v)]
+        return [t for v in result.values() for t in leaves_of(v)]
     if isinstance(result, (list, tuple)):
-        return [t for v in result for t in flat(v)]
+        return [t for v in result for t in leaves_of(v)]
     if result is None:
         return []
     if hasattr(result, "to_tuple"):
-        return flat(result.to_tuple())
+        return leaves_of(result.to_tuple())
     raise Trouble("it gives a %s, not a tensor" % type(result).__name__)
 
 
@@ -232,10 +238,100 @@ def load_callable(request):
     args, kwargs = arguments_of(request["args"])
     names = argument_names(function, args, kwargs)
     weights = weight_names(function, names)[0] if isinstance(function, torch.nn.Module) else {}
-    return Owner(function, args, kwargs, names, weights, request.get("mode") or "train")
+    return Owner(function, args, kwargs, names, weights, request["mode"])
 
 
-FORMS = {"line": Line, "callable": load_callable}
+def load_problem(request):
+    """KernelBench's form: `Model`, `get_inputs`, `get_init_inputs`. Its own tensors only show names and places here."""
+    from kwright import describe, graph, problem
+    try:
+        found = problem.Loaded(request["path"], request["mode"])
+        flat_args = graph.flat_inputs(found.names, found.args, found.kwargs)
+        weights = describe.weights_json(found.model, found.making, {name for name, _ in flat_args})
+    except problem.Problem as error:
+        raise Trouble(str(error))
+    return Owner(found.model, found.args, found.kwargs, [name for name, _ in flat_args],
+                 {path: w["name"] for path, w in weights.items()}, request["mode"])
+
+
+FORMS = {"line": Line, "problem": load_problem, "callable": load_callable}
+
+
+# ---- describing: a task in YAML ----
+
+def number(v):
+    return float("%.6g" % v)
+
+
+def values_like(t):
+    """What a tensor that somebody saved is filled with, as near as its values show."""
+    if t.numel() == 0 or t.is_meta:
+        return {}
+    if t.dtype == torch.bool:
+        return {"dist": "bernoulli", "range": [number(t.float().mean().item())] * 2}
+    if not t.dtype.is_floating_point:
+        return {"dist": "integers", "range": [int(t.min()), int(t.max())]}
+    v = t.to(torch.float64)
+    low, high = v.min().item(), v.max().item()
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return {}
+    if low == high:  # a constant could be left out by a kernel
+        return {"dist": "normal", "range": [0, 0.1]} if low == 0 else {"dist": "uniform", "range": sorted((number(low / 2), number(low * 1.5)))}
+    mean, deviation = v.mean().item(), v.std().item()
+    # A uniform's deviation is its width by the root of 12, within some noise; what has long tails is wider.
+    if (high - low) < 3.7 * deviation or v.numel() < 16:
+        return {"dist": "uniform", "range": [number(low), number(high)]}
+    return {"dist": "normal", "range": [number(mean), number(deviation)]}
+
+
+def tensor_line(name, t):
+    if t.dtype not in NAMES:
+        raise Trouble("'%s' is of %s, which no kernel here takes" % (name, str(t.dtype).replace("torch.", "")))
+    parts = ["dtype: " + NAMES[t.dtype], "shape: [%s]" % ", ".join(map(str, t.shape))]
+    like = values_like(t)
+    parts += ["dist: " + like["dist"], "range: [%r, %r]" % tuple(like["range"])] if like else []
+    return "  %s: { %s }\n" % (name, ", ".join(parts))
+
+
+def identifier(name):
+    name = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    return name if name and not name[0].isdigit() else "_" + name
+
+
+def describe_callable(request):
+    owner = load_callable(request)
+    leaves = torch.utils._pytree.tree_flatten((tuple(owner.args), dict(owner.kwargs)))[0]
+    tensors = [(n, t) for n, t in zip(owner.names, leaves) if isinstance(t, torch.Tensor)]
+    numbers = [(n, v) for n, v in zip(owner.names, leaves) if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    if isinstance(owner.function, torch.nn.Module):
+        held = dict(owner.function.named_parameters())
+        held.update(owner.function.named_buffers())
+        tensors += [(owner.weights[path], t.detach()) for path, t in held.items() if path in owner.weights]
+    with torch.no_grad(), without_dropout():
+        results = flat(owner.function(*[a.clone() if isinstance(a, torch.Tensor) else a for a in owner.args], **owner.kwargs))
+    taken = {n for n, _ in tensors + numbers}
+    text = "inputs:\n" + "".join(tensor_line(identifier(n), t) for n, t in tensors)
+    if numbers:
+        text += "params:\n" + "".join("  %s: { dtype: %s, value: %r }\n" % (identifier(n), "i64" if isinstance(v, int) else "f32", v)
+                                      for n, v in numbers)
+    text += "outputs:\n"
+    for i, t in enumerate(results):
+        name = "y" if len(results) == 1 else "y%d" % i
+        while name in taken:
+            name += "_"
+        if t.dtype not in NAMES:
+            raise Trouble("an output is of %s, which no kernel here gives" % str(t.dtype).replace("torch.", ""))
+        text += "  %s: { dtype: %s, shape: [%s] }\n" % (name, NAMES[t.dtype], ", ".join(map(str, t.shape)))
+    return {"text": text + "perf:\n  - {}\n", "notes": owner.notes}
+
+
+def describe_problem(request):
+    from kwright import describe, problem, task_text
+    try:
+        found = describe.describe(request["path"], request["mode"])
+    except problem.Problem as error:
+        raise Trouble(str(error))
+    return {"text": task_text.task_text(found, request["path"]), "notes": found["notes"]}
 
 
 # ---- running ----
@@ -339,6 +435,12 @@ class Server:
             if isinstance(getattr(self.form, "function", None), torch.nn.Module):
                 self.form.function.to("cuda")
         return {"torch": torch.__version__, "device": self.device, "notes": self.form.notes}
+
+    def describe(self, request, fds):
+        """A task's inputs, params, outputs and cases, as a problem or a callable shows them."""
+        torch.set_num_threads(request.get("threads") or 1)
+        with torch.random.fork_rng(devices=[]):
+            return {"problem": describe_problem, "callable": describe_callable}[request["form"]](request)
 
     def run(self, request, fds):
         """One evaluation: inputs from the first descriptor, outputs to the second."""

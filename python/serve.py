@@ -19,12 +19,15 @@ FDS_MAX = 64
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """The files of this folder as the package `kwright`."""
+    """The files of this folder as the package `kwright`; among each other, while they are loaded, by their bare names too."""
 
     def __init__(self, texts):
         self.texts = texts
+        self.loading = []
 
     def find_spec(self, name, path=None, target=None):
+        if name in self.texts and self.loading:
+            return importlib.util.spec_from_loader(name, Alias())
         if name == "kwright":
             return importlib.util.spec_from_loader(name, self, is_package=True)
         package, _, part = name.partition(".")
@@ -51,7 +54,25 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         if part:
             text = self.texts[part]
             linecache.cache[self.shown(part)] = (len(text), None, text.splitlines(True), self.shown(part))
-        exec(self.get_code(module.__name__), module.__dict__)
+            module.__file__ = self.shown(part)
+        self.loading.append(part)
+        try:
+            exec(self.get_code(module.__name__), module.__dict__)
+        finally:
+            self.loading.pop()
+            if not self.loading:  # the user's own `problem` or `graph` is another one
+                for name in [n for n in self.texts if isinstance(getattr(sys.modules.get(n), "__loader__", None), Finder)]:
+                    del sys.modules[name]
+
+
+class Alias(importlib.abc.Loader):
+    """A bare name stands for the file in the package."""
+
+    def create_module(self, spec):
+        return importlib.import_module("kwright." + spec.name)
+
+    def exec_module(self, module):
+        pass
 
 
 class Channel:

@@ -29,6 +29,8 @@ static const struct kw_option judging[] = {
 	  "kernel language; else by the file's ending, or c" },
 	{ "input", KW_OPT_TEXTS, offsetof(struct kw_cmd, judging.inputs), "SPEC",
 	  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+	{ "torch", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.torch), "FILE.py:NAME", "instead of TASK: a function or module of PyTorch" },
+	{ "args", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.args), "FILE.pt", "what it is called with, by torch.save" },
 	{ "threads", KW_OPT_THREADS, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
 	{ "seed", KW_OPT_SEED, offsetof(struct kw_cmd, judging.seed), "N", "of the inputs; else drawn after each build" },
 	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
@@ -240,6 +242,26 @@ static enum kw_status check_args(const struct kw_cmd *cmd, const struct kw_synta
 	return KW_OK;
 }
 
+enum kw_status kw_torch_task(struct kw_cmd *cmd, const char *torch, const char *args, size_t place, struct kw_error *err)
+{
+	const char *colon = torch ? strstr(torch, ".py:") : NULL;
+
+	if (!torch && !args)
+		return KW_OK;
+	if (!torch || !args)
+		return kw_fail(err, KW_ERR_USAGE, "", "--torch FILE.py:NAME and --args FILE.pt go together");
+	if (!colon || !colon[4] || strchr(args, '@'))
+		return kw_fail(err, KW_ERR_USAGE, "", "--torch takes FILE.py:NAME, not '%.200s'", torch);
+	if (cmd->arg_count < place || cmd->arg_count == KW_ARGS_MAX)
+		return kw_fail(err, KW_ERR_USAGE, "", "too %s arguments", cmd->arg_count < place ? "few" : "many");
+	if (snprintf(cmd->torch_task, sizeof(cmd->torch_task), "%s@%s", torch, args) >= (int)sizeof(cmd->torch_task))
+		return kw_fail(err, KW_ERR_USAGE, "", "--torch and --args are too long");
+	memmove(&cmd->args[place + 1], &cmd->args[place], (cmd->arg_count - place) * sizeof(cmd->args[0]));
+	cmd->args[place] = cmd->torch_task;
+	cmd->arg_count++;
+	return KW_OK;
+}
+
 static enum kw_status apply(struct kw_cmd *cmd, struct kw_error *err)
 {
 	kw_log_set_level(cmd->quiet ? KW_LOG_ERROR : cmd->verbose ? KW_LOG_DEBUG : KW_LOG_INFO);
@@ -277,6 +299,8 @@ enum kw_status kw_options_parse(struct kw_cmd *cmd, const struct kw_syntax *s, i
 	if (status == KW_OK && cmd->helped)
 		print_help(s);
 	else if (status == KW_OK)
+		status = s->judges ? kw_torch_task(cmd, cmd->judging.torch, cmd->judging.args, 0, err) : KW_OK;
+	if (status == KW_OK && !cmd->helped)
 		status = check_args(cmd, s, err);
 	if (status == KW_OK)
 		status = apply(cmd, err);

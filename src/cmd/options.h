@@ -14,6 +14,8 @@
 #ifndef KW_CMD_OPTIONS_H
 #define KW_CMD_OPTIONS_H
 
+#include <limits.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -52,6 +54,7 @@ struct kw_syntax {
 /* What every command takes that judges candidates of a task. */
 struct kw_judging {
 	struct kw_texts inputs;           /* of the one-line form */
+	const char *torch, *args;         /* MODULE.py:NAME and a file of arguments, instead of TASK */
 	const char *backend;
 	int threads;
 	uint64_t seed;
@@ -63,12 +66,15 @@ struct kw_cmd {
 	struct kw_op_env env;
 	struct kw_judging judging;
 	const char *args[KW_ARGS_MAX];
+	char torch_task[2 * PATH_MAX];    /* one of args, made of --torch and --args */
 	size_t arg_count;
 };
 
 /* Fills cmd and the command's own struct; applies --store, --data, --quiet, --verbose. Prints the help for --help. */
 enum kw_status kw_options_parse(struct kw_cmd *cmd, const struct kw_syntax *syntax, int argc, char **argv, void *own,
 				struct kw_error *err);
+/* --torch and --args, both or neither, as one TASK: the argument at that place. */
+enum kw_status kw_torch_task(struct kw_cmd *cmd, const char *torch, const char *args, size_t place, struct kw_error *err);
 /* "no command 'evla'; did you mean 'eval'?" */
 enum kw_status kw_unknown_word(const char *what, const char *word, const char *const *words, size_t count,
 			       struct kw_error *err);

@@ -8,7 +8,7 @@
 struct own {
 	struct kw_texts inputs;
 	struct kw_model_words model;
-	const char *out;
+	const char *out, *torch, *args;
 };
 
 static enum kw_status list(const struct kw_cmd *cmd, struct kw_error *err)
@@ -73,7 +73,8 @@ static void head_text(const struct kw_op_task *t, struct kw_buf *out)
 		      k->unconfirmed ? "  (unconfirmed: drafted by a model)" : "");
 	kw_buf_printf(out, "family %s; reference:\n", kw_family_name(kw_expr_family(t->expr)));
 	if (k->reference_c || k->torch_form)
-		kw_buf_printf(out, "  %s%s%s\n", kw_task_reference_kind(k), k->torch_form == KW_TORCH_LINE ? "" : ", ",
+		kw_buf_printf(out, "  %s%s%s\n", k->expr && k->torch_form == KW_TORCH_LINE ? "PyTorch too" : kw_task_reference_kind(k),
+			      k->torch_form == KW_TORCH_LINE ? "" : k->expr ? " for " : ", ",
 			      k->reference_c ? k->reference_c : k->torch_form == KW_TORCH_LINE ? "" : k->reference_torch);
 	for (struct kw_str rest = kw_str_from(k->expr ? k->expr : k->torch_form == KW_TORCH_LINE ? k->reference_torch : ""), line;
 	     kw_str_split(&rest, '\n', &line);)
@@ -272,6 +273,8 @@ enum kw_status kw_cmd_task(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	static const struct kw_option options[] = {
 		{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
 		  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
+		{ "torch", KW_OPT_TEXT, offsetof(struct own, torch), "FILE.py:NAME", "instead of TASK: a function or module of PyTorch" },
+		{ "args", KW_OPT_TEXT, offsetof(struct own, args), "FILE.pt", "what it is called with, by torch.save" },
 		{ "out", KW_OPT_TEXT, offsetof(struct own, out), "FILE", "new: where the draft goes (NAME.yaml)" },
 		KW_MODEL_OPTIONS(struct own, model),
 	};
@@ -297,6 +300,9 @@ enum kw_status kw_cmd_task(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		;
 	if (i == 5)
 		return kw_unknown_word("action of task", cmd->args[0], actions, 5, err);
+	status = kw_torch_task(cmd, own.torch, own.args, 1, err);
+	if (status != KW_OK)
+		return status;
 	if (cmd->arg_count < 2)
 		return kw_fail(err, KW_ERR_USAGE, "", "usage: kwright task %s %s", cmd->args[0], i < 3 ? "TASK" : i == 3 ? "WORDS" : "FILE");
 	if (i >= 3)

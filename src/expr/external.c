@@ -13,13 +13,11 @@ bool build_external(struct builder *b, struct call *c, struct value *out)
 /* Each output is what _reference makes of all inputs; index says which. */
 bool external_outputs(struct builder *b, const struct kw_task *t)
 {
-	struct kw_node *args[MAX_ARGS];
 	int count = (int)b->x->e.node_count;
+	struct kw_node **args = kw_arena_copy(b->a, b->x->e.nodes, (size_t)count * sizeof(*args));
 
-	if (count > MAX_ARGS)
-		return bfail(b, 1, 1, "a reference that is no expression, with more than %d inputs and params", MAX_ARGS);
-	for (int i = 0; i < count; i++)
-		args[i] = b->x->e.nodes[i];
+	if (!args)
+		return bnomem(b);
 	for (size_t o = 0; o < t->output_count; o++) {
 		struct kw_node *n = new_node(b, KW_NODE_COMPOSITE, OP_EXTERNAL, t->outputs[o].dtype, t->outputs[o].rank);
 

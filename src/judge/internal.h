@@ -15,7 +15,8 @@
 
 #include <limits.h>
 
-#define KW_MAX_TENSORS 48
+#define KW_MAX_TENSORS 2048           /* with workspaces; a deep network has hundreds of weights */
+#define KW_MAX_OUTPUTS 64
 #define KW_MEMORY_SHARE 0.5               /* of the available memory that one case may take */
 
 struct kw_judge {
@@ -63,7 +64,7 @@ struct work {
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
 	struct module_host *module;       /* the candidate is a Python module; else NULL */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
-	struct torch_process *torch;      /* the judge's; NULL: the reference is no PyTorch, or an expression too */
+	struct torch_process *torch;      /* the judge's; NULL: the task has no PyTorch, or does without */
 	bool operations_noted;            /* of PyTorch, that a module uses */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
@@ -115,17 +116,17 @@ struct stage {
 	struct reference_run reference;
 	struct c_values *c_values;
 	struct torch_values *torch_values;
-	struct kw_distribution *distribution[KW_MAX_TENSORS]; /* per output, once it was looked at; in the arena */
+	struct kw_distribution *distribution[KW_MAX_OUTPUTS]; /* per output, once it was looked at; in the arena */
 	struct kw_eval *ev64, *ev32;
 	struct kw_eval *coarse;           /* NULL: no output is f64 or i64 */
 	struct other_formula formula[KW_EXPR_FORMS];
 	int formulas;                     /* so many of them have been needed: they belong to every tolerance from now on */
-	struct kw_tolerance tol[KW_MAX_TENSORS];
-	double declared_abs[KW_MAX_TENSORS];   /* k x A of the declared data of this case */
-	double declared_share[KW_MAX_TENSORS]; /* the same as a share of the outputs' RMS */
-	double formula_abs[KW_MAX_TENSORS];    /* k x A of the declared data by other formulas */
+	struct kw_tolerance tol[KW_MAX_OUTPUTS];
+	double declared_abs[KW_MAX_OUTPUTS];   /* k x A of the declared data of this case */
+	double declared_share[KW_MAX_OUTPUTS]; /* the same as a share of the outputs' RMS */
+	double formula_abs[KW_MAX_OUTPUTS];    /* k x A of the declared data by other formulas */
 	uint64_t poison_seed;
-	struct memo memo[KW_MAX_TENSORS];
+	struct memo memo[KW_MAX_OUTPUTS];
 	double footprint_bytes;
 	struct kw_cost cost;
 	int killed;                       /* signal that ended a player from outside; 0: none did. Then w->failed is set, to
@@ -158,7 +159,12 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
 /* What computed it, and how, as a line of the verdict. */
 void kw_torch_reference_note(struct work *w);
 void kw_torch_process_free(struct kw_judge *j);
+bool kw_torch_is_exact(const struct work *w); /* f64, so far */
 enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
+/* torch_check.c: the task's expression against its PyTorch, on data of the smallest case. says: where they differ, or why nothing was
+ * compared. */
+enum kw_torch_agreement { KW_TORCH_UNCHECKED, KW_TORCH_AGREES, KW_TORCH_DIFFERS };
+enum kw_status kw_torch_compare(struct work *w, enum kw_torch_agreement *out, char *says, size_t bytes, struct kw_error *err);
 void kw_torch_values_close(struct stage *s);
 
 /* gpu_reference.c, for builds.c. */

@@ -38,7 +38,7 @@ struct run {                              /* one form of it in this stage */
 	struct kw_session *session;
 	struct kw_player *player;
 	bool valid, checked;              /* checked: two runs agreed */
-	double *values[KW_MAX_TENSORS];   /* per output */
+	double *values[KW_MAX_OUTPUTS];   /* per output */
 };
 struct c_values {
 	struct stage *s;

@@ -31,6 +31,9 @@ struct torch_process {
 	char torch[64], device[16];
 	char notes[400];
 	char precision[8];                /* of the values; "" before the first */
+	char checked[KW_SHA256_HEX];      /* the task whose expression was compared with it */
+	enum kw_torch_agreement agreement;
+	char says[300];                   /* of that */
 };
 
 struct shared {
@@ -42,7 +45,7 @@ enum { EXACT, PLAIN, WAYS };
 struct torch_values {
 	struct stage *s;
 	struct shared in, out;
-	double *values[WAYS][KW_MAX_TENSORS]; /* per output */
+	double *values[WAYS][KW_MAX_OUTPUTS]; /* per output */
 	bool valid[WAYS], checked;        /* checked: two runs agreed */
 };
 
@@ -58,9 +61,9 @@ void kw_torch_process_free(struct kw_judge *j)
 	j->torch = NULL;
 }
 
-static enum kw_status start(struct torch_process *p, struct kw_error *err)
+static enum kw_status start(struct torch_process *p, bool gpu, struct kw_error *err)
 {
-	struct kw_python_opts o = { .file = "reference", .wants = KW_PYTHON_TORCH,
+	struct kw_python_opts o = { .file = "reference", .wants = KW_PYTHON_TORCH, .device = gpu,
 				    .memory_bytes = (int64_t)(MEMORY_SHARE_OF_TORCH * (double)kw_memory_available()) };
 
 	p->loaded[0] = '\0';
@@ -75,7 +78,6 @@ static const char *who(const struct kw_task *t)
 /* What went wrong as an error of the task's author; a process that is gone is started again for the next. */
 static enum kw_status told(struct torch_process *p, const struct kw_task *t, const struct kw_python_answer *a, struct kw_error *err)
 {
-	char torch_says[80] = "";
 	enum kw_status s;
 
 	if (a->end != KW_PYTHON_RAISED)
@@ -86,8 +88,7 @@ static enum kw_status told(struct torch_process *p, const struct kw_task *t, con
 	else if (strcmp(a->type, "Trouble") == 0) /* python/reference.py says it as a sentence */
 		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference cannot be used: %.900s", a->text + strlen("Trouble: "));
 	else
-		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference %s%.900s%s",
-			    a->end == KW_PYTHON_RAISED ? "raises " : "", a->text, torch_says);
+		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference %s%.900s", a->end == KW_PYTHON_RAISED ? "raises " : "", a->text);
 	if (a->end != KW_PYTHON_RAISED) {
 		kw_python_stop(p->python);
 		p->python = NULL;
@@ -114,12 +115,12 @@ static json_t *load_request(const struct work *w)
 	static const char *const forms[] = { "", "line", "problem", "callable" };
 	const struct kw_task *t = w->t;
 	char path[PATH_MAX], args[PATH_MAX];
-	bool line = t->torch_form == KW_TORCH_LINE;
+	bool line = t->torch_form == KW_TORCH_LINE, gpu = strcmp(w->j->dev->ops->name, "nvidia") == 0;
 
-	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i, s:o}", "do", "load", "form", forms[t->torch_form], "mode",
+	return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i, s:s, s:o}", "do", "load", "form", forms[t->torch_form], "mode",
 			 t->torch_eval ? "eval" : "train", "text", line ? t->reference_torch : NULL, "path",
 			 line ? NULL : absolute(t->reference_torch, path), "callable", t->torch_callable, "args",
-			 absolute(t->torch_args, args), "threads", w->j->threads, "outputs", names_of(t->outputs, t->output_count));
+			 absolute(t->torch_args, args), "threads", w->j->threads, "device", gpu ? "cuda" : "cpu", "outputs", names_of(t->outputs, t->output_count));
 }
 
 static void keep_notes(struct torch_process *p, const json_t *answer)
@@ -144,7 +145,7 @@ static enum kw_status have_loaded(struct work *w, struct kw_error *err)
 	if (p->python && strcmp(p->loaded, w->t->sha256) == 0)
 		return KW_OK;
 	if (!p->python)
-		st = start(p, err);
+		st = start(p, strcmp(w->j->dev->ops->name, "nvidia") == 0, err);
 	if (st != KW_OK)
 		return st;
 	st = kw_python_ask(p->python, load_request(w), NULL, 0, REFERENCE_TIMEOUT_MS, &a, err);
@@ -158,11 +159,52 @@ static enum kw_status have_loaded(struct work *w, struct kw_error *err)
 	return st;
 }
 
+/* An expression that was made of the file, or stands beside it, is the better reference where it says the same: its parts are known, and
+ * any device computes it. */
+static enum kw_status choose(struct work *w, struct kw_error *err)
+{
+	struct torch_process *p = w->torch;
+	enum kw_status st = KW_OK;
+
+	if (strcmp(p->checked, w->t->sha256) != 0) {
+		p->agreement = KW_TORCH_UNCHECKED;
+		st = kw_torch_compare(w, &p->agreement, p->says, sizeof p->says, err);
+		if (st == KW_OK)
+			memcpy(p->checked, w->t->sha256, sizeof p->checked);
+	}
+	if (st == KW_OK && p->agreement == KW_TORCH_DIFFERS) {
+		struct kw_task *apart = kw_arena_copy(w->a, w->t, sizeof *w->t);
+		struct kw_expr *e = NULL;
+
+		if (!apart)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		apart->expr = NULL;
+		st = kw_expr_parse(apart, w->a, &e, err);
+		w->t = apart;
+		w->e = e;
+	}
+	return st;
+}
+
+/* Where an expression is the reference, PyTorch may be missing. */
+static bool can_do_without(const struct work *w, enum kw_status st, struct kw_error *err)
+{
+	char text[600];
+
+	if (!w->t->expr || (st != KW_ERR_ENV && st != KW_ERR_INPUT && st != KW_ERR_NOMEM))
+		return false;
+	snprintf(text, sizeof text, "the expression was not checked against PyTorch: %.500s", err ? err->text : "");
+	kw_note((struct work *)(uintptr_t)w, text);
+	if (err)
+		kw_error_reset(err);
+	return true;
+}
+
 enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
 {
 	enum kw_status st;
 
-	if (!w->t->torch_form || w->t->expr)
+	if (!w->t->torch_form)
 		return KW_OK;
 	if (!w->j->torch) {
 		w->j->torch = kw_calloc(1, sizeof *w->j->torch);
@@ -174,7 +216,18 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
 	pthread_mutex_lock(&w->torch->lock);
 	st = have_loaded(w, err);
 	pthread_mutex_unlock(&w->torch->lock);
+	if (st == KW_OK && w->t->expr)
+		st = choose(w, err);
+	if (st != KW_OK && can_do_without(w, st, err)) {
+		w->torch = NULL;
+		st = KW_OK;
+	}
 	return st;
+}
+
+bool kw_torch_is_exact(const struct work *w)
+{
+	return strcmp(w->torch->precision, "f64") == 0;
 }
 
 void kw_torch_reference_note(struct work *w)
@@ -182,14 +235,21 @@ void kw_torch_reference_note(struct work *w)
 	static const char *const ways[][2] = { { "f64", "f64" }, { "f32", "f32, as some operation or the memory allows no f64" },
 					       { "own", "the types of the inputs, as some operation allows no other" } };
 	const struct torch_process *p = w->torch;
-	char text[700];
+	char text[900];
 
 	if (!p)
 		return;
+	if (p->agreement == KW_TORCH_UNCHECKED && w->t->expr) {
+		snprintf(text, sizeof text, "reference: the expression, not checked against PyTorch %s: %s%s", p->torch, p->says, p->notes);
+		kw_note(w, text);
+	}
 	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
 		if (strcmp(p->precision, ways[i][0]) == 0) {
-			snprintf(text, sizeof text, "reference: PyTorch %s on the %s, in %s%s", p->torch,
-				 strcmp(p->device, "cuda") == 0 ? "GPU" : "processor", ways[i][1], p->notes);
+			snprintf(text, sizeof text, "reference: %sPyTorch %s on the %s, in %s%s%s%s",
+				 w->t->expr ? "the expression, which agrees with " : "", p->torch,
+				 strcmp(p->device, "cuda") == 0 ? "GPU" : "processor", ways[i][1], p->notes,
+				 p->agreement == KW_TORCH_DIFFERS ? "; the expression is not used, as it differs: " : "",
+				 p->agreement == KW_TORCH_DIFFERS ? p->says : "");
 			kw_note(w, text);
 		}
 }

@@ -23,8 +23,9 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 	s->inputs = (int)w->t->input_count;
 	s->outputs = (int)w->t->output_count;
 	s->tensors = s->inputs + s->outputs;
-	if (s->tensors > KW_MAX_TENSORS / 2)
-		return kw_fail(err, KW_ERR_LIMIT, w->t->file, "more than %d tensors", KW_MAX_TENSORS / 2);
+	if (s->tensors > KW_MAX_TENSORS / 2 || s->outputs > KW_MAX_OUTPUTS)
+		return kw_fail(err, KW_ERR_LIMIT, w->t->file, "more than %d %s", s->outputs > KW_MAX_OUTPUTS ? KW_MAX_OUTPUTS :
+			       KW_MAX_TENSORS / 2, s->outputs > KW_MAX_OUTPUTS ? "outputs" : "tensors");
 	if ((st = kw_case_env(w->t, c, &s->arena, &s->env, err)) != KW_OK ||
 	    (st = kw_expr_bind(w->e, c, &s->arena, &s->bound, err)) != KW_OK ||
 	    (st = kw_layout_views(w->t, c, &s->env, s->bound, s->view, s->spec, err)) != KW_OK)

@@ -5,6 +5,11 @@
 #include "judge/judge.h"
 #include "ops/ops.h"
 
+/* task_torch.c: TASK as a file of Python, PROBLEM.py or MODULE.py:NAME@ARGS.pt; such a task without what it says itself, and with it. */
+bool kw_op_is_torch_word(const char *word);
+enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_arena *a, const char **file, struct kw_error *err);
+enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err);
+
 /* The index of a case by its label or its number from 1; -1 for NULL. */
 enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out, struct kw_error *err);
 /* A judge on the device that runs a backend's code; unknown names get the nearest. */

@@ -15,8 +15,10 @@ static enum kw_status finish(struct kw_op_task *t, struct kw_error *err)
 
 	kw_arena_init(&t->arena, EXPR_MAX_BYTES);
 	if (status == KW_OK)
+		status = kw_op_torch_complete(t, err);
+	if (status == KW_OK)
 		status = kw_expr_complete_task(&t->task, err);
-	if (status == KW_OK && t->task.reference_c)
+	if (status == KW_OK)
 		status = kw_reference_load(&t->task, err);
 	if (status == KW_OK && t->task.reference_c) /* for what is wrong with it */
 		status = kw_reference_read(&t->task, &t->arena, &(struct kw_reference){ 0 }, err);
@@ -24,6 +26,24 @@ static enum kw_status finish(struct kw_op_task *t, struct kw_error *err)
 		status = kw_expr_parse(&t->task, &t->arena, &t->expr, err);
 	if (status != KW_OK)
 		kw_op_task_release(t);
+	return status;
+}
+
+/* A file of Python, or something in one that can be called. */
+static enum kw_status parse_stub(const char *word, struct kw_op_task *out, struct kw_error *err)
+{
+	struct kw_buf text;
+	struct kw_arena a;
+	const char *file;
+	enum kw_status status;
+
+	kw_buf_init(&text, 1 << 16);
+	kw_arena_init(&a, 1 << 16);
+	status = kw_op_torch_stub(word, &text, &a, &file, err);
+	if (status == KW_OK)
+		status = kw_task_parse_yaml(&out->task, file, text.ptr, text.len, err);
+	kw_arena_release(&a);
+	kw_buf_release(&text);
 	return status;
 }
 
@@ -39,10 +59,12 @@ enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size
 			       "its own inputs", word);
 	if (input_count)
 		status = kw_task_parse_line(&out->task, word, inputs, input_count, err);
+	else if (kw_op_is_torch_word(word))
+		status = parse_stub(word, out, err);
 	else
 		status = kw_task_load(&out->task, word, err);
 	/* An expression without its inputs is the likely slip. */
-	if (status == KW_ERR_NOT_FOUND && strpbrk(word, "(=+*@"))
+	if (status == KW_ERR_NOT_FOUND && strpbrk(word, "(=+*@") && !kw_op_is_torch_word(word))
 		status = kw_fail(err, KW_ERR_USAGE, "",
 				 "'%.200s' looks like an expression; name its inputs, as in "
 				 "--input 'x:f32[128,4096]'", word);
