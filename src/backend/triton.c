@@ -185,39 +185,12 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 
 /* ---- the compiler's process ---- */
 
-/* What Python needs to read where it does not live in /usr: the folders of its environment and of the one that this was made of, and
- * no more of theirs than Python itself uses. */
-static size_t add_prefix(struct build *b, const char *program, const char **out, size_t n)
-{
-	static const char *const parts[] = { "bin", "lib", "lib64", "pyvenv.cfg" };
-	char *prefix = kw_arena_strdup(&b->arena, program);
-
-	for (int up = 0; prefix && up < 2; up++) {
-		char *slash = strrchr(prefix, '/');
-
-		if (!slash)
-			return n;
-		*slash = '\0';
-	}
-	for (size_t i = 0; prefix && prefix[0] == '/' && i < sizeof(parts) / sizeof(parts[0]); i++)
-		if ((out[n] = kw_arena_printf(&b->arena, "%s/%s", prefix, parts[i])))
-			n++;
-	return n;
-}
-
 static enum kw_status make_box(struct build *b, struct kw_sandbox **out, struct kw_error *err)
 {
-	const char *read[12] = { NULL }, *home = getenv("HOME"), *own = NULL;
-	char *real = realpath(b->python.path, NULL);
-	size_t n = add_prefix(b, b->python.path, read, 0);
+	const char *const *read = NULL;
+	enum kw_status s = kw_python_folders(b->python.path, &read, err);
 
-	if (real)
-		n = add_prefix(b, real, read, n);
-	free(real);
-	if (home && home[0] == '/')
-		own = kw_arena_printf(&b->arena, "%s/.local/lib", home); /* pip install --user */
-	read[n++] = own;
-	return kw_sandbox_compiler_new(b->dir, read, out, err);
+	return s == KW_OK ? kw_sandbox_compiler_new(b->dir, read, out, err) : s;
 }
 
 static enum kw_status ask(struct build *b, struct kw_python_answer *a, struct kw_error *err)

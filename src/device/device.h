@@ -173,6 +173,8 @@ struct kw_device {
 	bool ceilings_of_host;            /* it is the CPU by another name, whose ceilings hold for it */
 	bool players_are_dear;            /* one at a time: it is used again, and another would take long to start */
 	size_t red_zone_bytes;            /* canaries beside a buffer in memory files where nothing faults; 0: guard pages do */
+	bool untimed;                     /* right or wrong is all that it tells: nothing is timed on it */
+	int64_t most_programs;            /* of a launch's grid, where more take too long; 0: any number */
 	bool batches_by_slope;            /* a batch with anything in it costs more to start than an empty one */
 	double repeat_share;              /* of a time: by which another process, with memory elsewhere, measures it otherwise */
 	int most_slots;                   /* that a batch of short calls may have */

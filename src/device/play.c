@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -149,6 +150,28 @@ static enum kw_status await_ready(struct cpu_player *p, struct kw_error *err)
 	return kw_fail(err, KW_ERR_ENV, "", "the player did not start (%s)", g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
 }
 
+/* The boot of a Python is code, its files are data: both are memory files, since it will have no folder of ours. */
+static enum kw_status send_python(struct cpu_player *p, struct kw_error *err)
+{
+	struct wire_python *m = kw_calloc(1, sizeof(*m));
+	int fd = -1;
+	enum kw_status st;
+
+	if (!m)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
+	m->op = WIRE_PYTHON;
+	snprintf(m->path, sizeof(m->path), "%s", p->kind.python->path);
+	snprintf(m->home, sizeof(m->home), "%s", getenv("HOME") ? getenv("HOME") : "/");
+	snprintf(m->folders, sizeof(m->folders), "%s", getenv("PYTHONPATH") ? getenv("PYTHONPATH") : "");
+	st = kw_play_seal(p->kind.python->files, strlen(p->kind.python->files), &fd, err);
+	if (st == KW_OK)
+		st = kw_child_send(&p->child, m, sizeof(*m), &fd, 1, err);
+	if (fd >= 0)
+		close(fd);
+	kw_free(m);
+	return st;
+}
+
 static enum kw_status start_once(struct cpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
 {
 	struct slots *s = p->session;
@@ -171,7 +194,9 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 		return st;
 	start.mount_ns = p->child.process.layers != 0;
 	start.pid = (int32_t)p->child.process.pid;
-	st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
+	st = p->kind.python ? send_python(p, err) : KW_OK;
+	if (st == KW_OK)
+		st = kw_child_send(&p->child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
 		st = send_maps(p, err);
 	if (st == KW_OK && p->module)
@@ -246,6 +271,7 @@ static void describe_fault(struct cpu_player *p, const struct wire_reply *w, str
 	r->address = w->address;
 	r->write = w->write == 1;
 	r->misaligned = w->write == 2;
+	snprintf(r->detail, sizeof(r->detail), "%s", w->text); /* where it was, as far as an interpreter knows */
 	if (w->write == 2)
 		snprintf(r->detail, sizeof(r->detail), "a misaligned vector access or an address outside the address space");
 	if (w->address && !kw_slots_find(p->session, w->address, &r->slot, &r->buffer, &r->offset_bytes))

@@ -6,11 +6,18 @@
 
 #include <sys/types.h>
 
+/* Borrowed, for the life of the players. */
+struct kw_play_python {
+	const char *path;              /* of the interpreter */
+	const char *files;             /* JSON: { "files": { name: text }, "main": name, ... }; main(all of it) is called */
+};
 /* What kind of artefact a player is for, and on which device of a runtime (wire.h). */
 struct kw_play_kind {
 	uint32_t runner, platform, device;
 	bool copies;                   /* memory of its own: slots are staged before a run and fetched after it */
 	bool bare;                     /* no namespaces: drivers that need the machine's own */
+	const struct kw_play_python *python; /* the player is the user's Python, which gets maps and commands as any other; NULL: it is
+					      * this program */
 };
 enum kw_status kw_play_start_kind(struct kw_session *s, const struct kw_player_opts *o, const struct kw_play_kind *kind,
 				  struct kw_player **out, struct kw_error *err);

@@ -334,6 +334,8 @@ void kw_player_main(int argc, char **argv)
 	(void)argv;
 	if (argc == 2 && recv(WIRE_CONTROL, &me.in.op, sizeof(me.in.op), MSG_PEEK) == sizeof(me.in.op) && me.in.op == GPU_START)
 		kw_nvidia_player();
+	if (argc == 2 && me.in.op == WIRE_PYTHON)
+		kw_python_player();
 	if (argc != 2 || fcntl(WIRE_CONTROL, F_GETFD) < 0 || !receive(NULL, 0, &none) || me.in.op != WIRE_START ||
 	    me.in.start.runner >= WIRE_RUNNERS) {
 		fprintf(stderr, "kwright: __player is started by the judge only\n");

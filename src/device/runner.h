@@ -41,6 +41,9 @@ struct runner {
 };
 extern const struct runner kw_runner_elf, kw_runner_opencl;
 
+/* The first message, not yet read, is WIRE_PYTHON: this process becomes that Python. */
+_Noreturn void kw_python_player(void);
+
 /* Tells the judge that this machine, not the candidate, is at fault, and ends. number: an errno; 0: none. */
 _Noreturn void kw_player_fault(const char *what, int number);
 /* As a candidate's fault; see enum wire_kind. */

@@ -136,9 +136,9 @@ static bool take_code(scmp_filter_ctx c, struct kw_seccomp_filter *out)
 	return ok;
 }
 
-bool kw_seccomp_compute(struct kw_seccomp_filter *out)
+static bool allow(struct kw_seccomp_filter *out, uint32_t otherwise)
 {
-	scmp_filter_ctx c = seccomp_init(SCMP_ACT_TRAP);
+	scmp_filter_ctx c = seccomp_init(otherwise);
 	bool ok = c != NULL;
 
 	*out = (struct kw_seccomp_filter){ 0 };
@@ -151,10 +151,21 @@ bool kw_seccomp_compute(struct kw_seccomp_filter *out)
 	for (size_t i = 0; ok && i < sizeof(plain) / sizeof(plain[0]); i++)
 		ok = seccomp_rule_add(c, SCMP_ACT_ALLOW, plain[i], 0) == 0;
 	for (size_t i = 0; ok && i < sizeof(refused) / sizeof(refused[0]); i++)
-		ok = seccomp_rule_add(c, SCMP_ACT_ERRNO((unsigned)refused[i].error), refused[i].call, 0) == 0;
+		if (SCMP_ACT_ERRNO((unsigned)refused[i].error) != otherwise) /* no rule may say what is so anyway */
+			ok = seccomp_rule_add(c, SCMP_ACT_ERRNO((unsigned)refused[i].error), refused[i].call, 0) == 0;
 	ok = ok && add_checked(c) && take_code(c, out);
 	seccomp_release(c);
 	return ok;
+}
+
+bool kw_seccomp_compute(struct kw_seccomp_filter *out)
+{
+	return allow(out, SCMP_ACT_TRAP);
+}
+
+bool kw_seccomp_python(struct kw_seccomp_filter *out)
+{
+	return allow(out, SCMP_ACT_ERRNO(EPERM));
 }
 
 /* What neither a compiler nor a driver does. */

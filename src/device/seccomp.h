@@ -13,6 +13,9 @@ struct kw_seccomp_filter {
 };
 /* false when this machine has no seccomp; the filter is then empty and loading it does nothing. */
 bool kw_seccomp_compiler(struct kw_seccomp_filter *out);
+/* For an interpreter that has imported what it needs: what a compute kernel may do; the rest fails as if it was not permitted, and
+ * the interpreter can tell. */
+bool kw_seccomp_python(struct kw_seccomp_filter *out);
 /* For a player whose driver has its context. */
 bool kw_seccomp_gpu(struct kw_seccomp_filter *out);
 /* For a Python player: it may read files and start threads. What it never needs ends it, so that nobody can overlook it. */

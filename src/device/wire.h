@@ -23,6 +23,13 @@ enum {
 enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH,
 	       /* Python: a player, of the zygote, and what it is told of the task. */
 	       WIRE_FORK, WIRE_SPEC };
+/* Before everything else: the player becomes the user's Python, which speaks the rest. A descriptor goes along: what it
+ * reads first (JSON: the texts of its files, facts). */
+enum { WIRE_PYTHON = 0x6b50, WIRE_PATH_MAX = 4096 };
+struct wire_python {
+	uint32_t op, pad;
+	char path[WIRE_PATH_MAX], home[WIRE_PATH_MAX], folders[WIRE_PATH_MAX]; /* the interpreter; $HOME; $PYTHONPATH */
+};
 /* Those below WIRE_RUNNERS are in this program. */
 enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS, WIRE_RUNNER_MODULE };
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNTIMED_FACTOR 10    /* an interpreter takes as long for a right kernel as a device for an endless one */
 #define LOAD_TIMEOUT_MS 10000
 #define MODULE_LOAD_TIMEOUT_MS 60000 /* it may import what it likes */
 #define EMPTY_BATCHES 7
@@ -30,7 +31,9 @@ void kw_trial_release(struct kw_play_result *r)
 
 int kw_stage_timeout_ms(const struct stage *s)
 {
-	return s->w->o.call_timeout_ms > 0 ? s->w->o.call_timeout_ms : 10000;
+	int ms = s->w->o.call_timeout_ms > 0 ? s->w->o.call_timeout_ms : 10000;
+
+	return s->w->j->dev->untimed ? UNTIMED_FACTOR * ms : ms;
 }
 
 static int load_timeout_ms(const struct stage *s)

@@ -178,6 +178,8 @@ static void device_ceilings(struct exam *x, struct kw_device *d, bool measure, v
 	struct kw_error err;
 	enum kw_rate rate;
 
+	if (d->untimed)
+		return;
 	for (size_t i = 0; !d->ceilings_of_host && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (measure)
 			tell(progress, d->ops->name, kinds[i].name);

@@ -34,8 +34,10 @@ my %language = (
 	cu => { backend => 'cuda', device => 'nvidia' },
 	cl => { backend => 'opencl', device => 'opencl' },
 	py => { backend => 'module' },
+	tr => { backend => 'triton' }, # tr_NAME.py: on a GPU, else by the interpreter
 );
-sub endings { return sort keys %language; }
+sub endings { return ('py', grep { $_ ne 'py' && $_ ne 'tr' } sort keys %language); }
+sub language { my ($path) = @_; return basename($path) =~ /^tr_/ ? 'tr' : $path =~ /\.(\w+)$/ ? $1 : ''; }
 
 sub slurp { local $/; open my $in, '<:raw', $_[0] or return ''; return <$in> // ''; }
 
@@ -189,8 +191,7 @@ sub older_than {
 # Why this control cannot be judged here; '' when it can.
 sub lacks {
 	my ($path, $h) = @_;
-	my ($end) = $path =~ /\.(\w+)$/;
-	my $l = $language{$end};
+	my $l = $language{language($path)};
 	my $backend = health('backend', $l->{backend}) // 'this version does not build it';
 	return "$l->{backend}: $backend" if $backend;
 	my $device = $l->{device} ? health('device', $l->{device}) : '';

@@ -1,0 +1,16 @@
+#// task affine
+#// expect build_error/undefined build_error/type
+#// why Wants a list of the module to remember answers in.
+#@ kernel affine grid=(cdiv(n, 4096)) args=(x, y, n:i64)
+import triton
+import triton.language as tl
+
+
+kept = []
+
+
+@triton.jit
+def affine(x, y, n):
+    i = tl.program_id(0).to(tl.int64) * 4096 + tl.arange(0, 4096)
+    kept.append(1)
+    tl.store(y + i, 2.0 * tl.load(x + i, mask=i < n) + 1.0, mask=i < n)
