@@ -10,6 +10,8 @@
 #ifndef KW_BACKEND_CUDA_H
 #define KW_BACKEND_CUDA_H
 
+#include <limits.h>
+
 #include "backend/backend.h"
 #include "backend/diagnostics.h"
 
@@ -32,6 +34,10 @@ struct kw_cuda_toolkit {
  * were no NVRTC. */
 enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out,
 			    struct kw_error *err);
+
+/* A program of the toolkit ("compute-sanitizer", "ncu"): what the environment variable names, else in the toolkit's folders, on PATH, in
+ * /opt/nvidia. KW_NO: it is not here; KW_ERR_ENV: what the variable names is not. */
+enum kw_status kw_cuda_tool(const char *program, const char *variable, char path[PATH_MAX], struct kw_error *err);
 
 /* --- what a compiler run gives --- */
 struct kw_cuda_output {

@@ -4,12 +4,14 @@
 #include "base/file.h"
 #include "base/proc.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define HINT                                                                                       \
 	"install NVIDIA's CUDA toolkit (nvrtc and the headers are enough), or name its folder in " \
@@ -279,4 +281,44 @@ enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out, s
 out:
 	pthread_mutex_unlock(&lock);
 	return s;
+}
+
+/* ---- other programs of the toolkit ---- */
+
+static bool tool_in(const char *folder, const char *below, const char *program, char path[PATH_MAX])
+{
+	char pattern[PATH_MAX];
+	glob_t found = { 0 };
+	bool there = false;
+
+	if (!folder || !*folder || snprintf(pattern, sizeof pattern, "%s/%s/%s", folder, below, program) >= PATH_MAX)
+		return false;
+	/* Of several versions the last one by name. */
+	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0)
+		there = access(found.gl_pathv[found.gl_pathc - 1], X_OK) == 0 &&
+			snprintf(path, PATH_MAX, "%s", found.gl_pathv[found.gl_pathc - 1]) < PATH_MAX;
+	globfree(&found);
+	return there;
+}
+
+enum kw_status kw_cuda_tool(const char *program, const char *variable, char path[PATH_MAX], struct kw_error *err)
+{
+	const char *named = getenv(variable), *folders[] = { getenv("KWRIGHT_CUDA"), getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda" };
+	static const char *const below[] = { "bin", "compute-sanitizer", "nsight-compute*" };
+
+	if (named && *named) {
+		snprintf(path, PATH_MAX, "%s", named);
+		return access(path, X_OK) == 0 ? KW_OK : kw_fail(err, KW_ERR_ENV, named, "there is no program (named by %s)", variable);
+	}
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+		if (i == 3 && kw_proc_which(program, path, PATH_MAX))
+			return KW_OK;
+		for (size_t k = 0; k < sizeof below / sizeof below[0]; k++)
+			if (tool_in(folders[i], below[k], program, path))
+				return KW_OK;
+	}
+	if (tool_in("/opt/nvidia/nsight-compute", "*", program, path))
+		return KW_OK;
+	path[0] = '\0';
+	return kw_fail(err, KW_NO, "", "there is no %s here", program);
 }

@@ -8,6 +8,7 @@
 
 struct own {
 	bool compare, all;
+	bool no_counters;
 	const char *device, *html, *applied, *backend;
 	int threads;
 };
@@ -24,6 +25,8 @@ static const struct kw_option options[] = {
 	{ "applied", KW_OPT_TEXT, offsetof(struct own, applied), "RULE",
 	  "with --compare: keep what came of this rule's directive (kwright memory rules)" },
 	{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "of a candidate; else by its ending" },
+	{ "no-counters", KW_OPT_FLAG, offsetof(struct own, no_counters), "",
+	  "of a candidate: judged and timed, but no profiler is run (Nsight Compute, where it is)" },
 	{ "threads", KW_OPT_THREADS, offsetof(struct own, threads), "N", "of a candidate that runs on the CPU" },
 };
 static const struct kw_syntax syntax = {
@@ -35,7 +38,8 @@ static const struct kw_syntax syntax = {
 	"any form (or its\n"
 	"report file where ncu is), the output of perf stat, CUDA, OpenCL, C or Python source, a cubin, PTX, SASS, the "
 	"log of ptxas or\n"
-	"of a compiler, a table of times; - is standard input. A TASK with a candidate is judged and timed here first.",
+	"of a compiler, a table of times; - is standard input. A TASK with a candidate is judged and timed here first,\n"
+	"and on an NVIDIA GPU run under Nsight Compute where that is installed.",
 	"kwright explain profile.csv",
 	options,
 	sizeof(options) / sizeof(options[0]),
@@ -86,6 +90,7 @@ enum kw_status kw_cmd_explain(struct kw_cmd *cmd, int argc, char **argv, struct 
 							     .device = own.device,
 							     .applied = own.applied,
 							     .backend = own.backend,
+							     .no_counters = own.no_counters,
 							     .threads = own.threads,
 							     .progress = kw_show_case },
 			       &r, err);

@@ -44,6 +44,52 @@ bool kw_explain_add_case(struct kw_launches *l, const struct kw_case_result *c, 
 	return true;
 }
 
+static struct kw_launch *launch_of(const struct kw_launches *l, const char *label)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->list[i]->kernel, label) == 0)
+			return l->list[i];
+	return NULL;
+}
+
+static void add_measured(struct kw_launch *to, const struct kw_launch *k)
+{
+	for (int m = 0; m < KW_M_COUNT; m++)
+		if (kw_launch_has(k, m) && !kw_launch_has(to, m))
+			to->value[m] = k->value[m];
+	if (!to->device[0])
+		to->device = k->device;
+	memcpy(to->grid, k->grid, sizeof(to->grid));
+	memcpy(to->block, k->block, sizeof(to->block));
+	to->unknown = k->unknown;
+	to->unknown_count = k->unknown_count;
+	to->rules = k->rules;
+}
+
+bool kw_explain_add_profile(struct kw_launches *l, const char *label, const char *text, size_t len)
+{
+	struct kw_launch *of_case = launch_of(l, label);
+	struct kw_launches own;
+
+	kw_launches_init(&own, l->arena, l->file);
+	kw_read_ncu(text, len, &own);
+	for (size_t i = 0; i < own.count; i++) {
+		const char *name = kw_arena_printf(l->arena, "%s: %s", label, own.list[i]->kernel);
+		struct kw_launch *k = own.count == 1 && of_case ? of_case : kw_launches_add(l, kw_str_from(name ? name : ""), 0);
+
+		if (!name || !k)
+			return false;
+		add_measured(k, own.list[i]);
+	}
+	for (size_t i = 0; i < own.note_count; i++)
+		kw_launches_note(l, 0, "the profiler: %s", own.notes[i].text);
+	for (size_t i = 0; i < own.outcome_count; i++)
+		kw_launches_outcome(l, own.outcomes[i]);
+	if (own.count == 0 && own.note_count == 0 && own.outcome_count == 0)
+		kw_launches_note(l, 0, "the profiler measured no kernel of %s", label);
+	return !own.full && !l->full;
+}
+
 static const char *copy(struct kw_arena *a, const char *text, bool *good)
 {
 	const char *out = text ? kw_arena_strdup(a, text) : NULL;

@@ -287,6 +287,11 @@ void kw_note(struct work *w, const char *text);
 /* sanitize.c: a candidate that was right so far under compute-sanitizer, on a few of its small cases; what it finds is the
  * verdict. Nothing to do where opts do not ask for it. */
 enum kw_status kw_sanitize(struct work *w, struct kw_error *err);
+/* profiled.c: a right candidate under a profiler on its first timed cases, where somebody asked for that (kw_judge_opts.profiled). The
+ * other writes a call of a stage's kernel to a file, for a process of its own (device/sanitized.h): inputs have contents; outputs and
+ * workspaces none, so that reading them first is seen. */
+enum kw_status kw_profile(struct work *w, struct kw_error *err);
+enum kw_status kw_stage_write_job(struct stage *s, const char *path, struct kw_error *err);
 
 /* timing.c */
 enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);

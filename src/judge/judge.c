@@ -684,7 +684,9 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 				hard_coded(w);
 		}
 	}
-	return st == KW_OK && !w->failed ? kw_sanitize(w, err) : st;
+	if (st == KW_OK && !w->failed)
+		st = kw_sanitize(w, err);
+	return st == KW_OK && !w->failed ? kw_profile(w, err) : st;
 }
 
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,

@@ -45,6 +45,10 @@ struct kw_judge_opts {
 	struct kw_close_rule close;
 	double best_ns;                   /* SCREEN: stop early when clearly slower than 2 x this; 0: never */
 	const char *compiler;             /* for the backend; NULL default */
+	/* NULL: not asked. What a profiler printed about a call of a timed case, after a candidate was found right; or text NULL, and why there
+	 * is nothing. label NULL: about no case. NVIDIA's devices: Nsight Compute's raw page as CSV. */
+	void (*profiled)(void *arg, const char *label, const char *text, size_t len, const char *why);
+	void *profiled_arg;
 	void (*progress)(void *arg, const char *text);
 	void *progress_arg;
 };

@@ -2,6 +2,7 @@
  * exactly their sizes (device/sanitized.h), on a few small cases, with each of the tool's checkers. */
 #include "judge/internal.h"
 
+#include "backend/cuda.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -23,15 +24,9 @@ enum { TOOLS = sizeof tools / sizeof tools[0] };
 
 /* ---- the program ---- */
 
-static bool in_folder(const char *dir, const char *below, char path[PATH_MAX])
-{
-	return dir && *dir && snprintf(path, PATH_MAX, "%s/%scompute-sanitizer", dir, below) < PATH_MAX && access(path, X_OK) == 0;
-}
-
 enum kw_status kw_sanitizer_find(const char *backend, char path[PATH_MAX], struct kw_error *err)
 {
-	static const char *const folders[] = { "KWRIGHT_CUDA", "CUDA_HOME", "CUDA_PATH" };
-	const char *named = getenv("KWRIGHT_SANITIZER");
+	enum kw_status st;
 
 	path[0] = '\0';
 	if (strcmp(backend, "c") == 0)
@@ -40,18 +35,9 @@ enum kw_status kw_sanitizer_find(const char *backend, char path[PATH_MAX], struc
 	if (strcmp(backend, "cuda") != 0)
 		return kw_fail(err, KW_ERR_USAGE, "", "--sanitize is for CUDA kernels (compute-sanitizer); there is no sanitizer for %s "
 						      "kernels", backend);
-	if (named && *named) {
-		snprintf(path, PATH_MAX, "%s", named);
-		return access(path, X_OK) == 0 ? KW_OK : kw_fail(err, KW_ERR_ENV, named, "there is no program (named by "
-											 "KWRIGHT_SANITIZER)");
-	}
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-		if (in_folder(getenv(folders[i]), "bin/", path) || in_folder(getenv(folders[i]), "compute-sanitizer/", path))
-			return KW_OK;
-	if (kw_proc_which("compute-sanitizer", path, PATH_MAX) || in_folder("/usr/local/cuda", "bin/", path) ||
-	    in_folder("/usr/local/cuda", "compute-sanitizer/", path))
-		return KW_OK;
-	path[0] = '\0';
+	st = kw_cuda_tool("compute-sanitizer", "KWRIGHT_SANITIZER", path, err);
+	if (st != KW_NO)
+		return st;
 	return kw_fail(err, KW_ERR_ENV, "", "there is no compute-sanitizer here: install it (it is part of NVIDIA's CUDA toolkit), or name the "
 					    "program in KWRIGHT_SANITIZER");
 }
@@ -129,32 +115,6 @@ static enum kw_status choose(struct work *w, struct stage *chosen, size_t *count
 }
 
 /* ---- one job ---- */
-
-/* Inputs have contents; outputs and workspaces none, so that reading them first is seen. */
-static enum kw_status write_job(struct stage *s, const char *path, struct kw_error *err)
-{
-	void *memory[KW_MAX_TENSORS] = { NULL };
-	const void *contents[KW_MAX_TENSORS] = { NULL };
-	struct kw_view views[KW_MAX_TENSORS];
-	struct kw_sanitized job = { .code = s->code, .plan = &s->plan, .buffers = s->spec, .buffer_count = s->spec_count,
-				    .tensor_count = (size_t)s->tensors, .contents = contents };
-	enum kw_status st = KW_OK;
-
-	memcpy(views, s->view, sizeof views);
-	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
-		memory[i] = kw_calloc(1, s->spec[i].bytes + 64);
-		contents[i] = views[i].base = memory[i];
-		if (!memory[i])
-			st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an input");
-	}
-	if (st == KW_OK)
-		st = kw_stage_fill_views(s, views, KW_FILL_DECLARED, err);
-	if (st == KW_OK)
-		st = kw_sanitized_write(&job, path, err);
-	for (int i = 0; i < s->inputs; i++)
-		kw_free(memory[i]);
-	return st;
-}
 
 static enum kw_status run_tool(struct work *w, const char *tool, const char *job, struct kw_proc_result *r, struct kw_error *err)
 {
@@ -340,7 +300,7 @@ static enum kw_status check_all(struct work *w, struct stage *chosen, size_t cou
 	for (size_t i = 0; i < count && st == KW_OK && !w->failed; i++) {
 		if (w->o.progress)
 			w->o.progress(w->o.progress_arg, "compute-sanitizer");
-		st = write_job(&chosen[i], job, err);
+		st = kw_stage_write_job(&chosen[i], job, err);
 		for (size_t k = 0; k < TOOLS && st == KW_OK && !w->failed; k++) {
 			if (kw_interrupted())
 				st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");

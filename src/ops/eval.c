@@ -79,6 +79,8 @@ static void judge_opts(const struct kw_op_eval_opts *o, const struct kw_op_task 
 	jo->large = o->large || (jo->only_case >= 0 && t->task.cases[jo->only_case].large);
 	jo->sanitize = o->sanitize ? KW_SANITIZE_MUST : o->effort == KW_EFFORT_FINAL ? KW_SANITIZE_IF_THERE : KW_SANITIZE_NO;
 	jo->close = o->close;
+	jo->profiled = o->profiled;
+	jo->profiled_arg = o->profiled_arg;
 	jo->progress = o->progress;
 	jo->progress_arg = o->progress_arg;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/cuda.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "ops/explain_internal.h"
@@ -139,15 +140,18 @@ static enum kw_status stream(int fd, const char *path, struct kw_buf *b, struct 
 
 static enum kw_status import_report(const char *path, struct kw_buf *out, struct kw_error *err)
 {
-	char program[512];
+	char program[PATH_MAX];
 	const char *argv[] = { program, "--import", path, "--csv", "--page", "raw", NULL };
 	struct kw_proc_opts o = { .timeout_ms = NCU_MS, .max_out_bytes = NCU_BYTES };
 	struct kw_proc_result r;
 	enum kw_status s;
 
-	if (!kw_proc_which("ncu", program, sizeof(program)))
+	s = kw_cuda_tool("ncu", "KWRIGHT_NCU", program, err);
+	if (s != KW_OK && s != KW_NO)
+		return s;
+	if (s == KW_NO)
 		return kw_fail(err, KW_ERR_ENV, path,
-			       "this is a report file and ncu is not on PATH to read it; where it is: ncu --import %s "
+			       "this is a report file and ncu is not here to read it; where it is: ncu --import %s "
 			       "--csv --page "
 			       "raw > export.csv, then kwright explain export.csv",
 			       kw_path_base(path));

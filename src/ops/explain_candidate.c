@@ -59,6 +59,36 @@ static enum kw_status falls_short(const struct kw_verdict *v, struct kw_op_expla
 	return KW_OK;
 }
 
+/* What a profiler said, until there are launches to add it to. */
+struct profile {
+	const char *label, *text;
+	size_t len;
+};
+enum { PROFILES = 8 };
+struct profiles {
+	struct kw_arena *arena;
+	struct kw_launches *notes;
+	struct profile list[PROFILES];
+	size_t count;
+	bool full;
+};
+
+static void on_profile(void *arg, const char *label, const char *text, size_t len, const char *why)
+{
+	struct profiles *p = arg;
+	struct profile *one = &p->list[p->count];
+
+	if (!text) {
+		kw_launches_note(p->notes, 0, "no counters%s%s: %s", label ? " of " : "", label ? label : "", why);
+		return;
+	}
+	if (p->count == PROFILES)
+		return;
+	*one = (struct profile){ kw_arena_strdup(p->arena, label), kw_arena_strndup(p->arena, text, len), len };
+	p->full = p->full || !one->label || !one->text;
+	p->count += one->label && one->text;
+}
+
 static void note_counters(struct kw_launches *l)
 {
 	char text[32] = "";
@@ -92,6 +122,7 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 				      .progress = o->progress,
 				      .progress_arg = o->progress_arg };
 	struct kw_explained_input *in = &out->all.inputs[0];
+	struct profiles profiles = { .arena = &out->arena, .notes = &in->launches };
 	struct kw_launches facts;
 	struct kw_op_eval r;
 	bool gpu, ran = false;
@@ -100,6 +131,10 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 	in->file = o->inputs[1];
 	kw_launches_init(&in->launches, &out->arena, in->file);
 	in->launches.form = "a task and its candidate, judged here";
+	if (!o->no_counters) {
+		eo.profiled = on_profile;
+		eo.profiled_arg = &profiles;
+	}
 	s = read_source(o->inputs[1], &facts, &out->arena, err);
 	if (s == KW_OK)
 		s = kw_op_eval(env, &eo, &r, err);
@@ -111,9 +146,15 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 		for (size_t i = 0; s == KW_OK && i < r.verdict.case_count; i++)
 			if (!kw_explain_add_case(&in->launches, &r.verdict.cases[i], gpu, &facts))
 				s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+		for (size_t i = 0; s == KW_OK && i < profiles.count; i++)
+			if (!kw_explain_add_profile(&in->launches, profiles.list[i].label, profiles.list[i].text, profiles.list[i].len))
+				profiles.full = true;
+		if (s == KW_OK && profiles.full)
+			s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 		if (in->launches.count == 0)
 			in->launches = facts;
-		note_counters(&in->launches);
+		if (!gpu)
+			note_counters(&in->launches);
 		out->all.count = 1;
 	}
 	if (s == KW_OK && !kw_explain_input(&out->set, in, NULL, &out->arena))

@@ -101,6 +101,8 @@ struct kw_op_eval_opts {
 	struct kw_judge *judge;           /* of the candidate's device */
 	int64_t run_id;                   /* a run of this process that the verdict belongs to; 0: none */
 	struct kw_close_rule close;
+	void (*profiled)(void *arg, const char *label, const char *text, size_t len, const char *why); /* of kw_judge_opts */
+	void *profiled_arg;
 	void (*progress)(void *arg, const char *label); /* of the case that is judged now */
 	void *progress_arg;
 };
@@ -172,6 +174,7 @@ struct kw_op_explain_opts {
 	const char *device;               /* a hardware sheet; NULL: what the inputs tell */
 	const char *applied;              /* with compare: the rule whose directive was applied; its record is kept */
 	const char *backend;              /* of a candidate; NULL: by its ending */
+	bool no_counters;                 /* of a candidate: no profiler is run */
 	int threads;
 	void (*progress)(void *arg, const char *label);
 	void *progress_arg;

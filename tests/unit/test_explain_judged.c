@@ -1,6 +1,7 @@
 /* What is found in a kernel that was judged, without a profiler. */
 #include "tap.h"
 
+#include "explain/explain.h"
 #include "explain/judged.h"
 
 static struct kw_error err;
@@ -28,6 +29,36 @@ static bool all_told(const struct kw_finding *f, size_t n)
 	return true;
 }
 
+/* A profiler's page joins the case that it is of; the time stays the judge's. */
+static void profiled(struct kw_arena *a)
+{
+	static const char two[] = "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\",\"launch__registers_per_thread\"\n"
+				  "\"\",\"\",\"ns\",\"register/thread\"\n\"0\",\"first\",\"7000\",\"40\"\n\"1\",\"second\",\"8000\",\"41\"\n";
+	static const char one[] = "==PROF== Connected\n\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\",\"launch__registers_per_thread\"\n"
+				  "\"\",\"\",\"ns\",\"register/thread\"\n\"0\",\"first\",\"7000\",\"40\"\n";
+	static const char none[] = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n";
+	struct kw_launches l, facts;
+	struct kw_verdict v;
+
+	kw_launches_init(&l, a, "k.cu");
+	kw_launches_init(&facts, a, "k.cu");
+	timed(&v, 1e6, 1e6, 1e12);
+	kw_explain_add_case(&l, &v.cases[0], true, &facts);
+	ok(kw_explain_add_profile(&l, "n=1", one, sizeof(one) - 1), "a page with one launch");
+	is_int(l.count, 1, "is about the case's launch");
+	is_int((long)l.list[0]->value[KW_M_REGISTERS], 40, "which has its values");
+	is_int((long)l.list[0]->value[KW_M_DURATION_NS], 1000000, "and the judge's time");
+	ok(kw_explain_add_profile(&l, "n=1", two, sizeof(two) - 1), "a page with two");
+	is_int(l.count, 3, "adds a launch for each");
+	is_str(l.list[2]->kernel, "n=1: second", "named by case and kernel");
+	is_int(l.outcome_count, 0, "nothing went wrong so far");
+	ok(kw_explain_add_profile(&l, "n=1", none, sizeof(none) - 1), "no permission");
+	is_int(l.outcome_count ? (int)l.outcomes[0] : -1, KW_OUTCOME_PERMISSION, "is told as such");
+	ok(kw_explain_add_profile(&l, "n=1", "", 0), "an empty page");
+	is_int(l.count, 3, "adds nothing");
+	kw_verdict_release(&v);
+}
+
 int main(void)
 {
 	static const char source[] = "__global__ void f(float *x, int n)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -48,6 +79,7 @@ int main(void)
 	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "without a time");
 	is_int(n, 0, "nothing is said");
 	kw_verdict_release(&v);
+	profiled(&a);
 	kw_arena_release(&a);
 	return done();
 }
