@@ -10,21 +10,21 @@
 enum { SOURCE_BYTES = 4 << 20 };
 
 /* What the candidate's source says, added to every case. */
-static enum kw_status read_source(const char *path, struct kw_launches *facts, struct kw_arena *a, struct kw_error *err)
+static enum kw_status read_source(const char *path, enum kw_input_kind *kind, struct kw_launches *facts, struct kw_arena *a,
+				  struct kw_error *err)
 {
 	char *text;
 	size_t len;
-	enum kw_input_kind kind;
 	enum kw_status s = kw_file_read_arena(path, SOURCE_BYTES, a, &text, &len, err);
 
 	if (s != KW_OK)
 		return s;
 	kw_launches_init(facts, a, path);
-	kind = kw_input_recognise(path, text, len);
-	kw_input_read(kind, text, len, facts);
-	if (kind == KW_INPUT_C)
+	*kind = kw_input_recognise(path, text, len);
+	kw_input_read(*kind, text, len, facts);
+	if (*kind == KW_INPUT_C)
 		kw_explain_compile_c(text, len, facts);
-	else if (kind == KW_INPUT_CUDA)
+	else if (*kind == KW_INPUT_CUDA)
 		kw_explain_compile_cuda(text, len, facts);
 	return KW_OK;
 }
@@ -135,7 +135,7 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 		eo.profiled = on_profile;
 		eo.profiled_arg = &profiles;
 	}
-	s = read_source(o->inputs[1], &facts, &out->arena, err);
+	s = read_source(o->inputs[1], &in->kind, &facts, &out->arena, err);
 	if (s == KW_OK)
 		s = kw_op_eval(env, &eo, &r, err);
 	if (s == KW_OK) {

@@ -1,6 +1,7 @@
 #include "profile/metrics.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -92,6 +93,17 @@ int kw_metric_find(struct kw_str alias, enum kw_quantity dim)
 	}
 	/* A page without units: the name alone must do. A share without its sign is one too. */
 	return dim == KW_QUANTITY_COUNT ? other : -1;
+}
+
+int kw_metric_rank(int m, struct kw_str alias)
+{
+	struct kw_str rest = kw_str_from(metrics[m].aliases), part;
+	int rank = 0;
+
+	for (; rest.len && kw_str_split(&rest, '|', &part); rank++)
+		if (part.len == alias.len && strncasecmp(part.ptr, alias.ptr, alias.len) == 0)
+			return rank;
+	return INT_MAX;
 }
 
 int kw_metric_by_name(const char *name)
@@ -271,6 +283,8 @@ bool kw_unit_find(struct kw_str unit, enum kw_quantity *dim, double *scale)
 		}
 	if (byte_unit(u, dim, scale))
 		return true;
+	if (n > 2 && u[n - 1] == 's' && u[n - 2] != '/') /* "sectors" */
+		return kw_unit_find((struct kw_str){ u, n - 1 }, dim, scale);
 	*dim = KW_QUANTITY_UNKNOWN;
 	return false;
 }

@@ -284,6 +284,7 @@ static bool header(struct kw_ncu *r, struct kw_str line)
 			continue;
 		r->header_count = r->csv.count;
 		r->wide_units = 0;
+		r->wide_chosen = false;
 		if (r->mode == KW_NCU_WIDE) {
 			/* In this form these are metrics and not what the launch looked like. */
 			r->column[KW_NCU_EST] = r->column[KW_NCU_RULE] = -1;
@@ -468,6 +469,32 @@ static void unit_row(struct kw_ncu *r)
 	r->wide_units = 1;
 }
 
+/* A raw page has several columns that come near to a metric (shares of elapsed and of active cycles, of accesses and of requests): the one
+ * that says it best is read, wherever it stands. */
+static void choose_columns(struct kw_ncu *r)
+{
+	int best[KW_M_COUNT], rank[KW_M_COUNT];
+
+	r->wide_chosen = true;
+	for (int m = 0; m < KW_M_COUNT; m++)
+		best[m] = -1;
+	for (size_t i = 0; i < r->header_count; i++) {
+		int m = r->wide[i].metric, now;
+
+		if (m < 0)
+			continue;
+		now = kw_metric_rank(m, kw_str_from(r->wide[i].name));
+		if (best[m] >= 0 && now >= rank[m]) {
+			r->wide[i].metric = -1;
+			continue;
+		}
+		if (best[m] >= 0)
+			r->wide[best[m]].metric = -1;
+		best[m] = (int)i;
+		rank[m] = now;
+	}
+}
+
 static void wide_row(struct kw_ncu *r)
 {
 	struct kw_launch *k;
@@ -477,6 +504,8 @@ static void wide_row(struct kw_ncu *r)
 		unit_row(r);
 		return;
 	}
+	if (!r->wide_chosen)
+		choose_columns(r);
 	k = kw_launches_add(r->out, field(r, KW_NCU_KERNEL), r->line);
 	if (!k)
 		return;

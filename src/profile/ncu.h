@@ -35,6 +35,7 @@ struct kw_ncu {
 	int line, column[KW_NCU_COLUMNS]; /* -1: the header has no such column */
 	struct kw_ncu_wide *wide;
 	size_t header_count, wide_units;  /* wide_units: the row of units was read */
+	bool wide_chosen;                 /* one column a metric */
 	size_t first;                     /* launches before it belong to another capture */
 	struct kw_launch *now;
 	const char *now_pid, *now_id;

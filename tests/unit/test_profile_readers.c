@@ -77,6 +77,24 @@ static void test_styles(void)
 		       "the decimal mark of text %zu", i);
 }
 
+/* A raw page's columns stand in the order of the alphabet; several come near to one metric. */
+static void test_nearest_column(void)
+{
+	static const char page[] = "\"ID\",\"Kernel Name\",\"gpu__compute_memory_access_throughput.avg.pct_of_peak_sustained_elapsed\","
+				   "\"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed\",\"sm__cycles_active.avg\"\n"
+				   "\"\",\"\",\"%\",\"%\",\"cycle\"\n\"0\",\"f\",\"48.84\",\"55.49\",\"100\"\n";
+	struct kw_launches l;
+	struct kw_arena a;
+
+	kw_arena_init(&a, 16 << 20);
+	kw_launches_init(&l, &a, "raw.csv");
+	kw_read_ncu(page, sizeof(page) - 1, &l);
+	is_int(l.count, 1, "a raw page with two shares of memory");
+	ok(l.count == 1 && l.list[0]->value[KW_M_MEMORY_PCT] == 55.49, "the one that is the busiest unit's is read");
+	is_int(l.note_count, 0, "and nothing is noted");
+	kw_arena_release(&a);
+}
+
 static void test_units(void)
 {
 	static const struct {
@@ -91,7 +109,7 @@ static void test_units(void)
 		{ "cycle/nsecond", KW_QUANTITY_HZ, 1e9 },  { "Mhz", KW_QUANTITY_HZ, 1e6 },
 		{ "%", KW_QUANTITY_PCT, 1 },		   { "", KW_QUANTITY_COUNT, 1 },
 		{ "inst/cycle", KW_QUANTITY_COUNT, 1 },	   { "[us]", KW_QUANTITY_TIME, 1e3 },
-		{ "byte/request", KW_QUANTITY_COUNT, 1 },
+		{ "byte/request", KW_QUANTITY_COUNT, 1 },  { "sectors", KW_QUANTITY_COUNT, 1 },
 	};
 	enum kw_quantity q;
 	double scale;
@@ -242,6 +260,7 @@ int main(void)
 	test_numbers();
 	test_styles();
 	test_units();
+	test_nearest_column();
 	test_names();
 	test_banks();
 	test_csv();
