@@ -8,6 +8,9 @@ Messages are the structs of src/device/wire.h; the layout of the report is that 
 import ctypes
 import faulthandler
 import gc
+import hashlib
+import importlib.machinery
+import importlib.util
 import json
 import linecache
 import os
@@ -28,6 +31,7 @@ ONE_MAP = struct.Struct("<QQQQII")
 OUTPUT = struct.Struct("<QII8q8q")
 TEXT_BYTES = 2048
 MESSAGE_BYTES = 1 << 20
+LIBRARY_BYTES = 512 << 20
 # What happened, for the judge; src/device/module.c has the classes.
 MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE = range(1, 11)
 # What moves data or makes room for it, and computes nothing.
@@ -228,7 +232,7 @@ class Player:
 
     def lock_down(self):
         # How much memory it may take is set by the judge, from outside.
-        for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, self.report_bytes), (resource.RLIMIT_NOFILE, 256),
+        for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LIBRARY_BYTES), (resource.RLIMIT_NOFILE, 256),
                             (resource.RLIMIT_MEMLOCK, 0)):
             hard = resource.getrlimit(what)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -248,15 +252,15 @@ class Player:
     # -- the candidate --
 
     def load(self, fd, copies, nonce):
-        with open(fd, "rb") as f:
-            source = f.read().decode("utf-8")
-        self.copies, self.nonce = copies, nonce
+        source = self.unpack(fd)
+        self.copies = copies
         name = self.spec["file"]
         self.loading = True
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         sys.addaudithook(self.watch)
         try:
             torch.compile = no_compile
+            torch.utils.cpp_extension.load_inline = self.load_inline
             self.module = module = types.ModuleType("candidate")
             module.__file__ = name
             sys.modules["candidate"] = module
@@ -272,6 +276,36 @@ class Player:
         self.trace = self.spec["trace"]
         gc.disable()
         reply(self.control, LOADED, nonce=nonce)
+
+    def unpack(self, fd):
+        """The source; the libraries behind it become files in memory, which can be loaded by their descriptors."""
+        with open(fd, "rb") as f:
+            f.readline()
+            head = json.loads(f.readline())
+            source = f.read(head["source"]).decode("utf-8")
+            self.libraries = {}
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+            for one in head["libraries"]:
+                library = os.memfd_create("library")
+                with open(os.dup(library), "wb") as out:
+                    out.write(f.read(one["bytes"]))
+                self.libraries[one["key"]] = (one["name"], library)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.report_bytes, self.report_bytes))
+        return source
+
+    def load_inline(self, *args, **kwargs):
+        """What was compiled before; by content, whatever it is called."""
+        key = key_of(**{**dict(zip(INLINE_PARAMETERS, args)), **kwargs})
+        if key not in self.libraries:
+            raise RuntimeError("load_inline is given sources that it was not given when the candidate was built; give it constants, at "
+                               "import or in the constructor")
+        name, library = self.libraries[key]
+        place = f"/proc/self/fd/{library}"
+        loader = importlib.machinery.ExtensionFileLoader(name, place)
+        module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=place))
+        loader.exec_module(module)
+        return module
 
     def parameters(self):
         """Parameters of the task that forward has a name for."""
@@ -458,6 +492,21 @@ class Watched:
             space, _, name = event.name().partition("::")
             if space == "aten" and name not in MOVING:
                 self.names.add(name)
+
+
+INLINE_PARAMETERS = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags",
+                     "extra_sycl_cflags", "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda")
+
+
+def texts(value):
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def key_of(cpp_sources=None, cuda_sources=None, functions=None, extra_cflags=None, extra_cuda_cflags=None, extra_ldflags=None, **ignored):
+    """As in python/module_build.py."""
+    named = functions if isinstance(functions, dict) else texts(functions)
+    parts = [texts(cpp_sources), texts(cuda_sources), named, texts(extra_cflags), texts(extra_cuda_cflags), texts(extra_ldflags)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def no_compile(*args, **kwargs):

@@ -51,6 +51,7 @@ static const struct {
 	{ "undefined hidden symbol", KW_S_UNDEFINED },
 	{ "undefined protected symbol", KW_S_UNDEFINED },
 	{ "undeclared", KW_S_UNDEFINED },
+	{ "was not declared", KW_S_UNDEFINED },
 	{ "implicit declaration", KW_S_UNDEFINED },
 	{ "unknown type name", KW_S_UNDEFINED },
 	{ "storage size of", KW_S_TYPE },

@@ -1,19 +1,27 @@
-/* The module backend: a Python file with a class ModelNew. Nothing of it is compiled or run here; Python reads it, in a box, to
- * say whether it is one. It is played as it stands (python/module_player.py). */
+/* The module backend: a Python file with a class ModelNew. Python reads it, in a box, to say whether it is one; what it gives to
+ * load_inline is compiled in another (python/module_build.py). It is played as it stands (python/module_player.py).
+ *
+ * The artefact: a line "kwmodule", a line of JSON ({"source": bytes, "libraries": [{"key", "name", "bytes"}]}), the source, and the
+ * libraries in that order. */
 #include "backend/backend.h"
 
+#include "backend/cached.h"
 #include "backend/diagnostics.h"
+#include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "device/sandbox.h"
 #include "python/python.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_TIMEOUT_MS = 30000, MAX_ANSWER = 1 << 20 };
+#define HEADER_PATH "src/backend/builtin/kw_torch.h"
+#define MAGIC "kwmodule\n"
+enum { DEFAULT_TIMEOUT_MS = 30000, INLINE_TIMEOUT_MS = 300000, MAX_ANSWER = 4 << 20, MAX_LIBRARY = 128 << 20 };
 
 struct build {
 	const struct kw_candidate *c;
@@ -22,6 +30,10 @@ struct build {
 	struct kw_arena arena;
 	struct kw_diagnostics diags;
 	struct kw_build_result *out;
+	bool has_inline;               /* it names load_inline */
+	char *header;
+	size_t header_len;
+	char dir[PATH_MAX];            /* "" until it is made */
 };
 
 static void fail_build(struct build *b, enum kw_subclass subclass, int line, int column, const char *message)
@@ -39,7 +51,10 @@ static void judge_scan(struct build *b, const json_t *scan)
 	if (error) {
 		fail_build(b, KW_S_SYNTAX, (int)kw_json_get_i64(error, "line", 0), (int)kw_json_get_i64(error, "column", 0),
 			   kw_json_get_str(error, "message", "not valid Python"));
-	} else if (json_array_size(classes) == 0) {
+		return;
+	}
+	b->has_inline = json_is_true(json_object_get(scan, "inline"));
+	if (json_array_size(classes) == 0) {
 		fail_build(b, KW_S_UNDEFINED, 0, 0, "there is no class ModelNew (a module), and no `#@ kernel` line (a Triton kernel)");
 	} else if (json_array_size(classes) > 1) {
 		int second = (int)json_integer_value(json_array_get(classes, 1));
@@ -85,17 +100,158 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 	return s;
 }
 
-static enum kw_status take_source(struct build *b, struct kw_error *err)
+/* ---- load_inline ---- */
+
+static json_t *make_question(const struct build *b)
+{
+	const char *gpu = b->opts->arch && strncmp(b->opts->arch, "sm_", 3) == 0 ? b->opts->arch : NULL;
+
+	return json_pack("{s:s,s:s%,s:s,s:s?}", "file", b->c->name, "source", b->c->source, b->c->source_len, "header", b->header, "arch",
+			 gpu);
+}
+
+static void take_failure(struct build *b, const json_t *answer)
+{
+	const char *kind = kw_json_get_str(answer, "failed", ""), *log = kw_json_get_str(answer, "log", "");
+
+	b->out->cls = KW_V_BUILD_ERROR;
+	if (strcmp(kind, "compiler") != 0) {
+		fail_build(b, strcmp(kind, "architecture") == 0 ? KW_S_BUILD_ARCHITECTURE : KW_S_INCLUDE, 0, 0, log);
+		return;
+	}
+	kw_diagnostics_parse(&b->diags, log, strlen(log), b->c->source);
+	b->out->subclass = kw_diagnostics_class(&b->diags);
+}
+
+/* The compiler's child has ended, and what it wrote is there. */
+static enum kw_status add_libraries(struct build *b, json_t *list, json_t *head, struct kw_buf *blobs, struct kw_error *err)
+{
+	json_t *out = json_array(), *one;
+	enum kw_status s = KW_OK;
+	size_t i;
+
+	json_array_foreach(list, i, one) {
+		const char *path = kw_arena_printf(&b->arena, "%s/%s", b->dir, kw_json_get_str(one, "path", ""));
+		size_t before = blobs->len;
+
+		if (s == KW_OK)
+			s = kw_file_read(path, MAX_LIBRARY, blobs, err);
+		json_array_append_new(out, json_pack("{s:s,s:s,s:I}", "key", kw_json_get_str(one, "key", ""), "name",
+						     kw_json_get_str(one, "name", ""), "bytes", (json_int_t)(blobs->len - before)));
+	}
+	json_object_set_new(head, "libraries", out);
+	return s;
+}
+
+static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_error *err)
+{
+	struct kw_proc_opts o = { .cwd = b->dir, .timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : INLINE_TIMEOUT_MS,
+				  .max_out_bytes = MAX_ANSWER, .before_exec = kw_sandbox_enter };
+	const char *env[] = { kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir), kw_arena_printf(&b->arena, "PATH=%s", getenv("PATH")),
+			      kw_arena_printf(&b->arena, "HOME=%s", b->dir), "LC_ALL=C", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
+			      getenv("CUDA_HOME") ? kw_arena_printf(&b->arena, "CUDA_HOME=%s", getenv("CUDA_HOME")) : NULL, NULL };
+	const char *const *read;
+	struct kw_proc_result r = { 0 };
+	struct kw_sandbox *box = NULL;
+	json_t *question = make_question(b);
+	char *script, *in = json_dumps(question, JSON_COMPACT);
+	enum kw_status s = kw_data_read("python/module_build.py", &b->arena, &script, NULL, err);
+
+	json_decref(question);
+	if (!in)
+		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (s == KW_OK)
+		s = kw_python_folders(b->python.path, &read, err);
+	if (s == KW_OK)
+		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
+	if (s == KW_OK) {
+		const char *argv[] = { b->python.path, "-c", script, NULL };
+
+		kw_sandbox_for_driver(box); /* PyTorch's libraries alone take more addresses than a compiler's box has */
+		o.env = env;
+		o.in = in;
+		o.in_bytes = strlen(in);
+		o.before_exec_arg = box;
+		s = kw_proc_run(argv, &o, &r, err);
+	}
+	if (s == KW_OK && r.timed_out)
+		fail_build(b, KW_S_BUILD_TIMEOUT, 0, 0, "what it gives to load_inline was not compiled in time");
+	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->c->name, r.out.ptr, r.out.len, answer, NULL) != KW_OK))
+		fail_build(b, KW_S_BUILD_RESOURCES, 0, 0,
+			   kw_arena_printf(&b->arena, "what it gives to load_inline could not be compiled (exit code %d, signal %d): %.200s",
+					   r.exit_code, r.signal, r.err.len ? r.err.ptr : ""));
+	kw_proc_result_release(&r);
+	kw_sandbox_free(box);
+	free(in);
+	return s;
+}
+
+/* ---- the artefact ---- */
+
+static enum kw_status take_artefact(struct build *b, json_t *head, const struct kw_buf *blobs, struct kw_error *err)
 {
 	struct kw_artefact *a = &b->out->artefact;
+	char *line;
+	size_t head_len;
 
-	a->code = kw_alloc(b->c->source_len + 1);
-	if (!a->code)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	memcpy(a->code, b->c->source, b->c->source_len);
-	a->code_bytes = b->c->source_len;
-	kw_sha256_hex(a->code, a->code_bytes, a->key);
-	return KW_OK;
+	json_object_set_new(head, "source", json_integer((json_int_t)b->c->source_len));
+	line = json_dumps(head, JSON_COMPACT | JSON_SORT_KEYS);
+	head_len = line ? strlen(line) : 0;
+	a->code_bytes = sizeof(MAGIC) - 1 + head_len + 1 + b->c->source_len + blobs->len;
+	a->code = line ? kw_alloc(a->code_bytes) : NULL;
+	if (a->code) {
+		char *at = a->code;
+
+		at = (char *)memcpy(at, MAGIC, sizeof(MAGIC) - 1) + sizeof(MAGIC) - 1;
+		at = (char *)memcpy(at, line, head_len) + head_len;
+		*at++ = '\n';
+		at = (char *)memcpy(at, b->c->source, b->c->source_len) + b->c->source_len;
+		if (blobs->len)
+			memcpy(at, blobs->ptr, blobs->len);
+	}
+	free(line);
+	return a->code ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
+static enum kw_status build_fresh(void *build, struct kw_error *err)
+{
+	struct build *b = build;
+	json_t *answer = NULL, *head = json_object();
+	struct kw_buf blobs;
+	enum kw_status s = KW_OK;
+
+	kw_buf_init(&blobs, (size_t)MAX_LIBRARY * 4);
+	if (b->has_inline) {
+		s = kw_temp_folder("kw-build", b->dir, err);
+		if (s == KW_OK)
+			s = ask_builder(b, &answer, err);
+	}
+	if (s == KW_OK && json_object_get(answer, "failed"))
+		take_failure(b, answer);
+	else if (s == KW_OK && b->out->cls == KW_V_OK)
+		s = add_libraries(b, json_object_get(answer, "libraries"), head, &blobs, err);
+	if (s == KW_OK && b->out->cls == KW_V_OK)
+		s = take_artefact(b, head, &blobs, err);
+	kw_buf_release(&blobs);
+	json_decref(answer);
+	json_decref(head);
+	return s;
+}
+
+static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+{
+	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
+	struct kw_hasher h;
+	char key[KW_SHA256_HEX];
+
+	if (kw_build_key(&h, "module 1", b->c, b->header, b->header_len, err) != KW_OK)
+		return KW_ERR_NOMEM;
+	kw_hasher_addz(&h, "python", b->python.path);
+	kw_hasher_addz(&h, "version", b->python.version);
+	kw_hasher_addz(&h, "torch", b->python.torch);
+	kw_hasher_addz(&h, "arch", b->opts->arch ? b->opts->arch : "");
+	kw_hasher_final(&h, key);
+	return kw_build_cached(&how, key, err);
 }
 
 static enum kw_status build_module(const struct kw_candidate *c, const struct kw_bound_plan *bound,
@@ -114,9 +270,14 @@ static enum kw_status build_module(const struct kw_candidate *c, const struct kw
 	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "Python %.30s, torch %.60s", b.python.version, b.python.torch);
 	if (s == KW_OK)
 		s = scan(&b, err);
+	if (s == KW_OK)
+		s = kw_data_read(HEADER_PATH, &b.arena, &b.header, &b.header_len, err);
 	if (s == KW_OK && out->cls == KW_V_OK)
-		s = take_source(&b, err);
-	kw_diagnostics_take(&b.diags, &out->artefact);
+		s = build_or_find(&b, err);
+	else
+		kw_diagnostics_take(&b.diags, &out->artefact);
+	if (b.dir[0])
+		kw_rmtree(b.dir, NULL);
 	kw_diagnostics_release(&b.diags);
 	kw_arena_release(&b.arena);
 	return s;

@@ -1,0 +1,248 @@
+"""Compiles what a module-form candidate gives to load_inline: in the compiler's box, in the working folder.
+
+Asked by JSON on stdin, answers by JSON on stdout: the libraries it has made, each with the key under which the player finds it,
+or the compiler's own words. The arguments are read from the text where they are constants, so that PyTorch need not be imported;
+else the candidate is run as far as that needs. Each extension is compiled against a small header of ours first (kw_torch.h),
+which is enough for most, and against PyTorch's own where it is not."""
+import ast
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import types
+
+HEADERS = ("torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "torch/python.h", "ATen/ATen.h", "ATen/core/Tensor.h",
+           "ATen/cuda/CUDAContext.h", "ATen/Dispatch.h", "c10/util/Exception.h", "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h",
+           "c10/cuda/CUDAStream.h", "c10/cuda/CUDAFunctions.h", "pybind11/pybind11.h", "pybind11/stl.h")
+# As PyTorch has them.
+NVCC_FLAGS = ("-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+              "-D__CUDA_NO_HALF2_OPERATORS__")
+PARAMETERS = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags", "extra_sycl_cflags",
+              "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda")
+
+
+class Failed(Exception):
+    """A build that did not work: what the compiler said."""
+
+
+def texts(value):
+    return [] if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def key_of(cpp_sources=None, cuda_sources=None, functions=None, extra_cflags=None, extra_cuda_cflags=None, extra_ldflags=None, **ignored):
+    """By content: neither the name nor the folder that a candidate asks for has a part in it."""
+    named = functions if isinstance(functions, dict) else texts(functions)
+    parts = [texts(cpp_sources), texts(cuda_sources), named, texts(extra_cflags), texts(extra_cuda_cflags), texts(extra_ldflags)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+# ---- one extension ----
+
+class Builder:
+    def __init__(self, request):
+        self.header, self.arch, self.compiler = request["header"], request.get("arch"), request.get("compiler") or "g++"
+        self.made = {}
+        for path in HEADERS:
+            os.makedirs(os.path.dirname("small/" + path), exist_ok=True)
+            with open("small/" + path, "w") as f:
+                f.write('#include "kw_torch.h"\n')
+        with open("small/kw_torch.h", "w") as f:
+            f.write(self.header)
+
+    def build(self, *args, **kwargs):
+        given = {**dict(zip(PARAMETERS, args)), **kwargs}
+        key = key_of(**given)
+        if key in self.made:
+            return self.made[key]
+        cuda = texts(given.get("cuda_sources"))
+        if cuda and not self.arch:
+            raise Failed("architecture", "load_inline is given CUDA sources, and this device is no GPU")
+        name = "kw_" + key[:24]
+        cpp = ["#include <torch/extension.h>", *texts(given.get("cpp_sources"))]
+        functions = given.get("functions")
+        functions = functions if isinstance(functions, dict) else {f: f for f in texts(functions)}
+        if given.get("functions") is not None:
+            binding = [f'm.def("{f}", torch::wrap_pybind_function({f}), {json.dumps(d)});' for f, d in functions.items()]
+            cpp += ["PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", *binding, "}"]
+        self.write(f"{name}.cpp", cpp)
+        if cuda:
+            self.write(f"{name}.cu", ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>", *cuda])
+        failure = self.compile(name, given, bool(cuda), True)
+        small = failure is None
+        if failure and not hopeless(failure):
+            failure = self.compile(name, given, bool(cuda), False)
+        if failure:
+            raise Failed("compiler", failure)
+        self.made[key] = {"key": key, "name": name, "path": f"{name}.so", "small": small}
+        return self.made[key]
+
+    @staticmethod
+    def write(path, parts):
+        with open(path, "w") as f:
+            f.write("\n".join(parts) + "\n")
+
+    def compile(self, name, given, cuda, small):
+        """None, or what was said."""
+        include = ["-I" + sysconfig.get_path("include")]
+        folders = []
+        if small:
+            include.insert(0, "-Ismall")
+        else:
+            root = importlib.util.find_spec("torch").submodule_search_locations[0]
+            include = ["-isystem", root + "/include", "-isystem", root + "/include/torch/csrc/api/include", *include]
+            folders = ["-L" + root + "/lib", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+        include += ["-I" + p for p in texts(given.get("extra_include_paths"))]
+        common = ["-O3" if small else "-O2", "-std=c++17", f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *include]
+        jobs = [[self.compiler, "-fPIC", "-c", f"{name}.cpp", "-o", f"{name}.o", *common, *(["-DKW_TORCH_CUDA"] if small and cuda else []),
+                 *(["-I" + cuda_home() + "/include"] if cuda else []), *texts(given.get("extra_cflags"))]]
+        objects = [f"{name}.o"]
+        if cuda:
+            number = self.arch.replace("sm_", "")
+            jobs.append([cuda_home() + "/bin/nvcc", "-c", f"{name}.cu", "-o", f"{name}.cu.o", "-Xcompiler", "-fPIC",
+                         f"-gencode=arch=compute_{number},code=sm_{number}", "--expt-relaxed-constexpr", *NVCC_FLAGS, *common,
+                         *(["-DKW_TORCH_CUDA"] if small else []), *texts(given.get("extra_cuda_cflags"))])
+            objects.append(f"{name}.cu.o")
+            folders += ["-L" + cuda_home() + "/lib64", "-lcudart"] + ([] if small else ["-lc10_cuda", "-ltorch_cuda"])
+        running = [subprocess.Popen(j, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for j in jobs]
+        said = [(p.communicate()[0].decode("utf-8", "replace"), p.returncode) for p in running]
+        for text, code in said:
+            if code:
+                return self.shown(name, text)
+        link = [self.compiler, "-shared", *objects, "-o", f"{name}.so", *folders, *texts(given.get("extra_ldflags"))]
+        done = subprocess.run(link, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return self.shown(name, done.stdout.decode("utf-8", "replace")) if done.returncode else None
+
+    @staticmethod
+    def shown(name, text):
+        """Lines as the candidate counts them: the first of its own text is the second of the file, or the fourth."""
+        def place(m):
+            cuda, line = m.group(1), int(m.group(2))
+            line -= 3 if cuda else 1
+            return f"{'cuda_sources' if cuda else 'cpp_sources'}:{line}" if line > 0 else m.group(0)
+
+        return re.sub(re.escape(name) + r"\.(?:(cu)|cpp)[:(](\d+)", place, text)
+
+
+def hopeless(said):
+    """Whether no header could help: the compiler could not even read what is there."""
+    errors = re.findall(r"error: (.*)", said)
+    return bool(errors) and all(e.startswith(("expected ", "stray ", "missing terminating", "unterminated ")) for e in errors)
+
+
+def cuda_home():
+    for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
+        if home and os.path.exists(home + "/bin/nvcc"):
+            return home
+    raise Failed("include", "load_inline is given CUDA sources, and there is no nvcc")
+
+
+# ---- what it is asked for ----
+
+def constant(node, names):
+    """The value of an expression of constants; ValueError else."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in names:
+        return names[node.id]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [constant(e, names) for e in node.elts]
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return {constant(k, names): constant(v, names) for k, v in zip(node.keys, node.values)}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return constant(node.left, names) + constant(node.right, names)
+    raise ValueError
+
+
+def constants_of(tree):
+    """Names that have one constant value in the whole file."""
+    names, often = {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            if node.id in names:
+                often.add(node.id)
+            names[node.id] = None
+    out = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            try:
+                if name not in often:
+                    out[name] = constant(node.value, out)
+            except (ValueError, TypeError):
+                pass
+    return out
+
+
+def calls_in_text(text):
+    """Arguments of every call of load_inline; None where one of them must be computed."""
+    tree = ast.parse(text)
+    names, out = constants_of(tree), []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or getattr(node.func, "attr", getattr(node.func, "id", "")) != "load_inline":
+            continue
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            return None
+        try:
+            out.append(([constant(a, names) for a in node.args], {k.arg: constant(k.value, names) for k in node.keywords
+                                                                  if k.arg not in ("verbose", "name", "build_directory")}))
+        except (ValueError, TypeError):
+            return None
+    return out or None
+
+
+def run_candidate(builder, text, name):
+    """Runs it until it has asked for everything; what it does besides is its own matter."""
+    import torch
+    import torch.utils.cpp_extension as extension
+
+    failed = []
+
+    def load_inline(*args, **kwargs):
+        try:
+            made = builder.build(*args, **kwargs)
+        except Failed as e:
+            failed.append(e)
+            raise
+        spec = importlib.util.spec_from_file_location(made["name"], os.path.abspath(made["path"]))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    extension.load_inline = load_inline
+    module = types.ModuleType("candidate")
+    module.__file__ = name
+    sys.modules["candidate"] = module
+    try:
+        exec(compile(text, name, "exec"), module.__dict__)
+        module.ModelNew()
+    except BaseException:  # the player meets it too, and says so
+        pass
+    if failed:
+        raise failed[0]
+
+
+def main():
+    request = json.load(sys.stdin)
+    answer_to = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    try:
+        builder = Builder(request)
+        calls = calls_in_text(request["source"])
+        for args, kwargs in calls or []:
+            builder.build(*args, **kwargs)
+        if calls is None:
+            run_candidate(builder, request["source"], request["file"])
+        answer = {"libraries": list(builder.made.values())}
+    except Failed as e:
+        answer = {"failed": e.args[0], "log": e.args[1]}
+    json.dump(answer, answer_to)
+    answer_to.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
