@@ -11,6 +11,7 @@
 #     //# timeout SECONDS       of one call (default 1)
 #     //# not-faster NAME [S]   where the verdict is ok: its time may not be under S (a tenth) of that control's
 #     //# flag TEXT             the verdict has a remark with this text
+#     //# patience SECONDS  of the whole (default 120)
 #     //# needs FLAG            a flag of /proc/cpuinfo, or sm_NN: a GPU from there on; else skipped
 #     //# alone yes             never beside others
 package Control;
@@ -77,6 +78,8 @@ sub header {
 # Runs the program. Returns a hash: code (undef after a signal or a hang), out, err, seconds, fault.
 sub kwright {
 	my @args = @_;
+	my $patience = 120;
+	$patience = (splice @args, 0, 2)[1] if $args[0] eq 'patience';
 	my ($out, $err, $start, $hung) = ("$tmp/out$place", "$tmp/err$place", time, 0);
 	my $pid = fork // die "fork: $!";
 	if (!$pid) {
@@ -85,7 +88,7 @@ sub kwright {
 		exec $kwright, @args or POSIX::_exit(127);
 	}
 	local $SIG{ALRM} = sub { $hung = 1; kill 'KILL', -$pid; };
-	alarm 120;
+	alarm $patience;
 	1 while waitpid($pid, 0) != $pid;
 	my $status = $?;
 	alarm 0;
@@ -99,7 +102,7 @@ sub kwright {
 # kwright eval: adds json, verdict ("wrong/nan") and ns (of the first timed case) to the hash.
 sub evaluate {
 	my ($task, $file, $h, @more) = @_;
-	my $r = kwright('eval', $task, $file, '--json', '--effort', $h->{effort} || 'full',
+	my $r = kwright('patience', $h->{patience} || 120, 'eval', $task, $file, '--json', '--effort', $h->{effort} || 'full',
 		'--timeout', $h->{timeout} || 1, '--store', "$tmp/store$place", @more);
 	return $r if $r->{fault};
 	$r->{json} = eval { JSON::PP->new->decode($r->{out}) };
