@@ -3,14 +3,15 @@
     answer({"path": "problem.py", "mode": "train"}, [])
 
 gives inputs, parameters, outputs (names, dtypes, shapes, and what the first two are filled with), state that a call changes,
-the expression or null, unknown operators with their lines, notes, and the text of a task; or {"error": "..."}.
+the expression or null, unknown operators with their lines, notes, and the text of a task; or {"error": "..."}, a sentence
+about the file. src/python/describe.h has all names.
 """
 import logging
 import os
 import warnings
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_flatten, tree_map
 
 from kwright import graph, task_text
 from kwright.problem import DTYPES, Loaded, Problem, guarded, name_of
@@ -30,10 +31,10 @@ def tensor_json(name, t, making, **more):
 def input_json(name, value, making):
     if isinstance(value, torch.Tensor):
         return tensor_json(name, value, making)
-    if isinstance(value, bool) or value is None or isinstance(value, str):
+    if isinstance(value, (bool, int, str)) or value is None:
         return {"name": name, "kind": "fixed", "value": value}
-    if isinstance(value, (int, float)):
-        return {"name": name, "kind": "number", "dtype": "i64" if isinstance(value, int) else "f32", "value": value}
+    if isinstance(value, float):
+        return {"name": name, "kind": "number", "dtype": "f32", "value": value}
     raise Problem("get_inputs() gives a %s for '%s', which no kernel takes" % (type(value).__name__, name))
 
 
@@ -101,30 +102,51 @@ def outputs_json(leaves, taken):
     return out
 
 
+def written(found, args, kwargs, flat, weights, taken):
+    """(program, writer) with the statements in writer; raises what export does."""
+    program = graph.export(found.model, args, kwargs)
+    writer = graph.Writer(program, [name for name, _ in flat], taken)
+    writer.same = tied(found.model)
+    writer.weight_names = {p: weights[writer.same.get(p, p)]["name"] for p in list(weights) + list(writer.same)}
+    leaves = [r.meta.get("val") if hasattr(r, "meta") else r for r in graph.user_outputs(program)]
+    writer.outputs = outputs_json(leaves, taken)
+    writer.expr = writer.write([o["name"] for o in writer.outputs])
+    return program, writer
+
+
+def best_written(found, args, kwargs, flat, weights, taken, notes):
+    """Numbers among the inputs stay inputs where the module lets them, and are constants where a size or a path depends on them."""
+    if any(isinstance(v, float) for _, v in flat):
+        try:
+            program, writer = written(found, *graph.numbers_as_tensors(args, kwargs), flat, weights, taken)
+            if writer.expr is not None:
+                return program, writer
+        except Exception:
+            pass
+        notes.append("numbers among the inputs are fixed in the expression")
+    return written(found, args, kwargs, flat, weights, taken)
+
+
 def import_graph(found, out, weights, fakes, args, kwargs, flat):
     """Fills outputs, expr, unknown and state; without a graph the outputs come from running it on fake tensors."""
     taken = [name for name, _ in flat] + [w["name"] for w in weights.values()]
     try:
-        program = graph.export(found.model, args, kwargs)
+        program, writer = best_written(found, args, kwargs, flat, weights, taken, out["notes"])
+    except Problem:
+        raise
     except BaseException as e:          # whatever export cannot do, the description still stands
         out["notes"].append("no graph: torch.export raises %s" % graph.reason(e))
         leaves = guarded("forward()", found.path, graph.plain_outputs, found.model, fakes, args, kwargs)
         out["outputs"] = outputs_json(leaves, taken)
         return
-    writer = graph.Writer(program, [name for name, _ in flat], taken)
-    same = tied(found.model)
-    writer.weight_names = {p: weights[same.get(p, p)]["name"] for p in list(weights) + list(same)}
-    results = list(program.graph.find_nodes(op="output"))[0].args[0]
     specs = program.graph_signature.output_specs
-    leaves = [r.meta.get("val") if hasattr(r, "meta") else r for r, s in zip(results, specs) if s.kind.name == "USER_OUTPUT"]
-    out["outputs"] = outputs_json(leaves, taken)
+    out["outputs"], out["expr"], out["unknown"] = writer.outputs, writer.expr, writer.unknown_list()
     out["state"] = sorted(s.target for s in specs if s.kind.name == "BUFFER_MUTATION")
     out["changes"] = sorted(s.target for s in specs if s.kind.name == "USER_INPUT_MUTATION")
-    out["expr"] = writer.write([o["name"] for o in out["outputs"]])
-    out["unknown"] = writer.unknown_list()
     out["notes"] += writer.notes
+    used = {writer.same.get(p, p) for p in writer.used}
     for path, w in weights.items():
-        w["used"] = path in {same.get(p, p) for p in writer.used} and (writer.refers_to(w["name"]) or out["expr"] is None)
+        w["used"] = path in used and (writer.refers_to(w["name"]) or out["expr"] is None)
 
 
 def describe(path, mode="train", with_graph=True):
@@ -159,7 +181,7 @@ def answer(request, fds):
     path = request["path"]
     try:
         out = describe(path, request.get("mode", "train"), request.get("graph", True))
-        out["yaml"] = task_text.task_text(out, path)
+        out["yaml"] = task_text.task_text(out, request.get("shown", path))
         return out
     except Problem as e:
-        return {"error": "%s %s" % (path, e)}
+        return {"error": str(e)}

@@ -5,11 +5,15 @@ Nothing is computed here and no tensor has memory: the graph is made with fake t
 import re
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._pytree import tree_flatten, tree_map
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from kwright import aten
 from kwright.problem import Problem, name_of, said
+
+
+# What PyTorch's names say of its own workings.
+SHORTER = re.compile(r"^native_|^fused_|_(legit|functional|no_training|with_indices|with_update|no_update|default)(?=_|$)")
 
 
 class Fakes:
@@ -48,6 +52,14 @@ class Fakes:
                 m._flat_weights = [getattr(m, n, None) for n in m._flat_weights_names]
 
 
+def numbers_as_tensors(args, kwargs):
+    """Fake tensors without axes in place of numbers, which a graph would hold as constants."""
+    leaves, spec = tree_flatten((args, kwargs))
+    mode = next((t.fake_mode for t in leaves if isinstance(t, FakeTensor)), None) or FakeTensorMode()
+    with mode:
+        return tree_unflatten([torch.empty((), dtype=torch.float32) if isinstance(v, float) else v for v in leaves], spec)
+
+
 def export(model, args, kwargs):
     """The graph of a module whose tensors are fake, with known operators whole and the others taken apart."""
     torch.backends.mha.set_fastpath_enabled(False)
@@ -77,9 +89,7 @@ class Writer:
 
     def write(self, output_names):
         graph = self.program.graph
-        results = list(graph.find_nodes(op="output"))[0].args[0]
-        specs = self.program.graph_signature.output_specs
-        wanted = [r for r, s in zip(results, specs) if s.kind.name == "USER_OUTPUT"]
+        wanted = user_outputs(self.program)
         needed = self.needed([w for w in wanted if isinstance(w, torch.fx.Node)])
         self.places(graph, needed)
         for node in graph.nodes:
@@ -87,13 +97,14 @@ class Writer:
                 self.statement(node)
             elif node.op == "get_attr" and node in needed:
                 self.unknown.setdefault("%s (an attribute of the graph)" % node.target, []).append(node)
-        for name, result in zip(output_names, wanted):
-            if isinstance(result, torch.fx.Node):
+        names = iter(output_names)
+        for result in wanted:
+            if isinstance(result, torch.fx.Node) and isinstance(result.meta.get("val"), torch.Tensor):
                 value = self.text.get(result)
-                value = value[0] if isinstance(value, list) else value
-                self.lines.append("%s = %s" % (name, value))
-            else:
-                self.notes.append("the output %s is the number %r and no tensor" % (name, result))
+                self.lines.append("%s = %s" % (next(names), value[0] if isinstance(value, list) else value))
+            elif result is not None:
+                self.notes.append("an output is %s and no tensor" % ("the number %r" % result if isinstance(result, (
+                    int, float)) else "a number"))
         self.join_last()
         return None if self.unknown else "\n".join(self.lines) + "\n"
 
@@ -169,7 +180,7 @@ class Writer:
             return
         if isinstance(value, str) and not value.isidentifier():
             whole = node.args[0] if node.name.startswith("getitem") else node
-            name = self.fresh(whole.name.lstrip("_"))
+            name = self.fresh(SHORTER.sub("", whole.name.lstrip("_")))
             self.lines.append("%s = %s" % (name, value))
             value = name
         self.text[node] = value
@@ -183,6 +194,12 @@ class Writer:
 
     def unknown_list(self):
         return [{"op": what, "count": len(nodes), "line": source_line(nodes[0])} for what, nodes in sorted(self.unknown.items())]
+
+
+def user_outputs(program):
+    """Nodes (or numbers) that the module returns, without what it changes."""
+    results = [n for n in program.graph.nodes if n.op == "output"][0].args[0]
+    return [r for r, s in zip(results, program.graph_signature.output_specs) if s.kind.name == "USER_OUTPUT"]
 
 
 def source_line(node):

@@ -78,6 +78,8 @@ def guarded(doing, path, call, *args, **kwargs):
     except (MemoryError, RecursionError) as e:
         raise Problem("%s runs out of %s%s" % (doing, "memory" if isinstance(e, MemoryError) else "stack", where(e, path)))
     except BaseException as e:
+        if "DataDependent" in type(e).__name__:
+            raise Problem("%s goes ways, or gives sizes, that depend on values%s" % (doing, where(e, path)))
         raise Problem("%s raises %s: %s%s" % (doing, type(e).__name__, said(e), where(e, path)))
 
 

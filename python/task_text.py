@@ -2,6 +2,7 @@
 import json
 import os
 
+NAME_MAX = 64
 HEAD = "# From %s: what its get_inputs and its constructor show. Sizes are fixed, as they are there.\n"
 
 
@@ -44,7 +45,7 @@ def task_text(d, path):
     if d["expr"]:
         out.append("  expr: |\n" + "".join("    %s\n" % line for line in d["expr"].splitlines()))
     else:
-        out.append("  file: %s\n" % json.dumps(os.path.basename(path)))
+        out.append("  file: %s\n" % json.dumps(path))
         if d["mode"] != "train":
             out.append("  mode: %s\n" % d["mode"])
     out.append("perf:\n  - {}\n")
@@ -53,4 +54,4 @@ def task_text(d, path):
 
 def task_name(name):
     kept = "".join(c if c.isalnum() and c.isascii() or c in "_-." else "_" for c in name)
-    return kept or "problem"
+    return kept[:NAME_MAX] or "problem"

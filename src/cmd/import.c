@@ -1,4 +1,4 @@
-/* kwright import TASK FILE */
+/* kwright import TASK FILE | import PROBLEM.py */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 struct own {
 	struct kw_texts inputs, args;
 	const char *out, *entry, *grid, *block, *backend;
+	int64_t timeout_ns;
+	bool eval;
 };
 
 /* "kernel.cu" beside us becomes "kernel.candidate.cu" here. */
@@ -19,6 +21,46 @@ static const char *default_out(const char *file, char *out, size_t out_bytes)
 	return out;
 }
 
+/* What a task does not say by itself, for people. */
+static void problem_notes(const json_t *d)
+{
+	const json_t *unknown = json_object_get(d, "unknown"), *notes = json_object_get(d, "notes"), *state = json_object_get(d, "state");
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(notes, i, v)
+		fprintf(stderr, "note: %s\n", json_string_value(v));
+	json_array_foreach(unknown, i, v)
+		fprintf(stderr, "note: no expression: %s (line %lld, %lld times)\n", json_string_value(json_object_get(v, "op")),
+			(long long)json_integer_value(json_object_get(v, "line")),
+			(long long)json_integer_value(json_object_get(v, "count")));
+	if (json_array_size(state))
+		fprintf(stderr, "note: a call also changes %s%s: state, and no output of the task\n",
+			json_string_value(json_array_get(state, 0)), json_array_size(state) > 1 ? " and others" : "");
+}
+
+static enum kw_status import_problem(const struct kw_cmd *cmd, const struct own *own, struct kw_error *err)
+{
+	const char *path = cmd->args[0], *dot = strrchr(path, '.');
+	json_t *d = NULL;
+	enum kw_status s;
+
+	if (!dot || strcmp(dot, ".py") != 0)
+		return kw_fail(err, KW_ERR_USAGE, path, "one argument is a problem in Python, problem.py; a kernel comes behind its task");
+	s = kw_op_import_problem(path, own->eval, (int)(own->timeout_ns / 1000000), own->out, &d, err);
+	if (s != KW_OK)
+		return s;
+	if (cmd->json)
+		return kw_print_json(d, err);
+	problem_notes(d);
+	if (own->out)
+		puts(own->out);
+	else
+		fputs(json_string_value(json_object_get(d, "yaml")), stdout);
+	json_decref(d);
+	return KW_OK;
+}
+
 enum kw_status kw_cmd_import(struct kw_cmd *cmd, int argc, char **argv, struct kw_error *err)
 {
 	static const struct kw_option options[] = {
@@ -28,14 +70,18 @@ enum kw_status kw_cmd_import(struct kw_cmd *cmd, int argc, char **argv, struct k
 		{ "grid", KW_OPT_TEXT, offsetof(struct own, grid), "EXPR", "where no launch says it: rows, or cdiv(n, 256), 4" },
 		{ "block", KW_OPT_TEXT, offsetof(struct own, block), "EXPR", "likewise" },
 		{ "backend", KW_OPT_TEXT, offsetof(struct own, backend), "NAME", "kernel language; else by the file's ending" },
+		{ "eval", KW_OPT_FLAG, offsetof(struct own, eval), NULL, "a problem's modules as they are used, not as they are trained" },
+		{ "timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "for the description of a problem (300s)" },
 		{ "input", KW_OPT_TEXTS, offsetof(struct own, inputs), "SPEC",
 		  "TASK is an expression: one of its inputs, x:f32[128,4096]" },
 	};
 	static const struct kw_syntax syntax = {
-		"import", "TASK FILE", 2, 2,
+		"import", "TASK FILE | PROBLEM.py", 1, 2,
 		"Makes a candidate of a kernel that you have: its launches (name<<<grid, block>>>(...)) become plan lines, host code\n"
 		"goes, parameters are matched with the task's tensors and dims by name or order; what the text does not say is asked\n"
-		"for. `kwright optimize TASK --from FILE` starts there.",
+		"for. `kwright optimize TASK --from FILE` starts there.\n"
+		"Of a problem in KernelBench's form it makes a task: inputs and weights by name, with an expression as reference where every\n"
+		"operator is known. It is printed, or written to --out.",
 		"kwright import softmax my_softmax.cu", options, sizeof(options) / sizeof(options[0]), false
 	};
 	struct own own = { 0 };
@@ -46,6 +92,8 @@ enum kw_status kw_cmd_import(struct kw_cmd *cmd, int argc, char **argv, struct k
 
 	if (status != KW_OK || cmd->helped)
 		return status;
+	if (cmd->arg_count == 1)
+		return import_problem(cmd, &own, err);
 	o = (struct kw_op_import_opts){ .task = cmd->args[0], .file = cmd->args[1], .inputs = own.inputs.text,
 					.input_count = own.inputs.count, .args = own.args.text, .arg_count = own.args.count,
 					.entry = own.entry, .grid = own.grid, .block = own.block, .backend = own.backend,

@@ -85,6 +85,11 @@ struct kw_op_import {
 enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_import *out, struct kw_error *err);
 void kw_op_import_release(struct kw_op_import *r);
 
+/* --- a problem in KernelBench's form as a task (import_problem.c) --- */
+/* *described: python/describe.h's object, the caller's. timeout_ms: 0: long. out: the file that the task is written to, which must not be there; NULL: none. */
+enum kw_status kw_op_import_problem(const char *path, bool eval, int timeout_ms, const char *out, json_t **described,
+				    struct kw_error *err);
+
 /* --- eval (eval.c) --- */
 struct kw_op_eval_opts {
 	const char *task, *file;

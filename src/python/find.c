@@ -40,7 +40,10 @@ void kw_python_use(const char *path)
 
 static void copy(char *out, size_t bytes, const char *text)
 {
-	snprintf(out, bytes, "%s", text);
+	size_t n = strnlen(text, bytes - 1);
+
+	memcpy(out, text, n);
+	out[n] = '\0';
 }
 
 static void ask(const char *path, struct kw_python_found *f, char *why_not, size_t why_bytes)

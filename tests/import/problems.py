@@ -170,9 +170,13 @@ ROWS = [
     ("nested inputs", "self.k = k", """
         return {'sum': pair[0] + pair[1] * factor, 'rest': [pair[0] * self.k if flag else pair[1]]}""",
      {"pair": "(torch.randn(2, 3), torch.randn(2, 3))", "factor": "1.5", "flag": "True"}),
+    ("numbers that decide", "", """
+        return x * s if s > 1 else x * math.sqrt(s)""".replace("math.", "__import__('math')."), {"x": "torch.randn(3)", "s": "0.25"}),
+    ("numbers", "", "        return (x * s + n).clamp(max=s), x ** s.real, torch.full((n,), s)", {"x": "torch.rand(3)", "s": "2.5", "n": "4"}),
     ("state between calls", "self.register_buffer('total', torch.zeros(3))\n        self.bn = nn.BatchNorm1d(3)", """
         self.total += x.sum(0)
         return self.bn(x) * self.total""", {"x": "torch.randn(4, 3)"}),
+    ("outputs that are no tensors", "", "        return 3, x * 2, None, x.shape[0], x - 1", {"x": "torch.randn(3)"}),
     ("tied weights", "self.a = nn.Linear(4, 4)\n        self.b = nn.Linear(4, 4)\n        self.b.weight = self.a.weight",
      "        return self.b(self.a(x).relu_())", {"x": "torch.randn(4, 4)"}),
     ("a plain attribute", "self.h0 = torch.randn(3)", "        return x + self.h0", {"x": "torch.randn(4, 3)"}),

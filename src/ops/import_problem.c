@@ -1,0 +1,49 @@
+/* A problem in KernelBench's form as a task: a file whose reference is an expression where every operator is known. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "ops/internal.h"
+#include "python/describe.h"
+
+/* The length of a path up to the file's name. */
+static size_t folder_len(const char *path)
+{
+	return (size_t)(kw_path_base(path) - path);
+}
+
+/* How a task in the file `out` names the problem: by its name beside it, else from the root. */
+static const char *shown(const char *path, const char *out, char full[PATH_MAX])
+{
+	if (out && folder_len(path) == folder_len(out) && memcmp(path, out, folder_len(path)) == 0)
+		return kw_path_base(path);
+	return realpath(path, full) ? full : path;
+}
+
+enum kw_status kw_op_import_problem(const char *path, bool eval, int timeout_ms, const char *out, json_t **described,
+				    struct kw_error *err)
+{
+	struct kw_describe_opts o = { .eval = eval, .timeout_ms = timeout_ms };
+	char full[PATH_MAX];
+	const char *yaml;
+	enum kw_status s;
+
+	*described = NULL;
+	if (!kw_path_exists(path))
+		return kw_fail(err, KW_ERR_INPUT, path, "no such file");
+	if (out && kw_path_exists(out))
+		return kw_fail(err, KW_ERR_USAGE, out, "is there already; name another file by --out");
+	o.shown = shown(path, out, full);
+	s = kw_python_describe(NULL, path, &o, described, err);
+	yaml = json_string_value(json_object_get(*described, "yaml"));
+	if (s == KW_OK && !yaml)
+		s = kw_fail(err, KW_ERR_BUG, path, "its description has no task");
+	if (s == KW_OK && out)
+		s = kw_file_write(out, yaml, strlen(yaml), err);
+	if (s != KW_OK) {
+		json_decref(*described);
+		*described = NULL;
+	}
+	return s;
+}
