@@ -1,0 +1,14 @@
+// planted: one float takes all elements of a row in their order, which the compiler must keep
+// expected: serial_reduction
+//@ kernel row_sums args=(x, y, rows:i64, cols:i64)
+void row_sums(const float *restrict x, float *restrict y, int64_t rows, int64_t cols)
+{
+#pragma omp parallel for
+	for (int64_t r = 0; r < rows; r++) {
+		float sum = 0;
+
+		for (int64_t c = 0; c < cols; c++)
+			sum += x[r * cols + c];
+		y[r] = sum;
+	}
+}
