@@ -12,7 +12,7 @@
 #include "search/ahead.h"
 #include "search/space.h"
 
-enum { POINTS_MAX = 40, NEIGHBOURS_MAX = 6, LAST_RUNG_MAX = 3, PATIENCE_MIN = 10, AT_LEAST = 4 };
+enum { POINTS_MAX = 40, NEIGHBOURS_MAX = 6, LAST_RUNG_MAX = 3, PATIENCE_MIN = 10, AT_LEAST = 4, SAME_FAULT = 3 };
 
 enum fate { NOT_TRIED, RIGHT, FAILED_BUILD, NOT_APPLICABLE, WRONG };
 struct point {
@@ -34,6 +34,8 @@ struct tuner {
 	int since_better;
 	double best_ns;                   /* within this rung */
 	bool cheat;
+	const char *fault;                /* why the default does not build, while no point did otherwise */
+	int same_faults;                  /* points that do not build for just that */
 };
 
 static const struct {
@@ -137,9 +139,18 @@ static enum kw_status take(struct tuner *t, struct point *p, int rung, const str
 static enum kw_status try_point(struct tuner *t, struct point *p, int rung, struct kw_error *err)
 {
 	struct kw_outcome outcome;
-	enum kw_status status = judge_point(t, p, rung, &outcome, NULL, err);
+	const char *why = NULL;
+	enum kw_status status = judge_point(t, p, rung, &outcome, t->fault ? &why : NULL, err);
 
-	return status == KW_OK ? take(t, p, rung, &outcome, err) : status;
+	if (status == KW_OK)
+		status = take(t, p, rung, &outcome, err);
+	if (status != KW_OK || !t->fault)
+		return status;
+	if (p->fate == FAILED_BUILD && why && strcmp(why, t->fault) == 0)
+		t->same_faults++;
+	else
+		t->fault = NULL;
+	return status;
 }
 
 /* The default point, on the first perf case that it can be judged on: one that does not fit this machine is no reason
@@ -159,6 +170,8 @@ static enum kw_status try_default(struct tuner *t, struct kw_error *err)
 	} while (status == KW_OK && outcome.cls == KW_V_NOT_APPLICABLE && next >= 0);
 	if (status == KW_OK)
 		status = take(t, &t->points[0], 0, &outcome, err);
+	if (t->points[0].fate == FAILED_BUILD)
+		t->fault = why;
 	if (status == KW_OK && (t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE))
 		kw_search_reason(t->s, "%s%s%s: %s%s%s: %s", t->c->name, *outcome.tune ? " " : "", outcome.tune,
 				 kw_verdict_name(outcome.cls), outcome.subclass == KW_S_NONE ? "" : "/",
@@ -212,17 +225,22 @@ static size_t right_count(const struct tuner *t)
 static enum kw_status first_rung(struct tuner *t, struct kw_error *err)
 {
 	int patience = t->count / 2 > PATIENCE_MIN ? (int)(t->count / 2) : PATIENCE_MIN;
-	size_t batch = kw_ahead_batch(t->s->ports->hardware);
+	size_t batch = kw_ahead_batch(t->s->ports->hardware), built = 1;
 	enum kw_status status = try_default(t, err);
 
-	/* What is wrong at its default is not saved by tuning; what does not build there may build elsewhere. */
+	/* What is wrong at its default is not saved by tuning; what does not build there may build elsewhere, unless the next points have the
+	 * very same fault. */
 	if (status != KW_OK || t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE)
 		return status;
 	for (size_t i = 1; i < t->count && status == KW_OK; i++) {
 		if (i > AT_LEAST && (out_of_time(t) || t->since_better > patience))
 			break;
-		if ((i - 1) % batch == 0)
+		if (t->fault && t->same_faults == SAME_FAULT)
+			break;
+		if (i >= built && !t->fault) {
 			build_ahead(t, i, t->count - i < batch ? t->count - i : batch, 0);
+			built = i + batch;
+		}
 		status = try_point(t, &t->points[i], 0, err);
 	}
 	return status;

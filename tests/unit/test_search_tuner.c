@@ -92,6 +92,7 @@ static void test_rejected_default(void)
 	world_init(&w, "");
 	world_add(&w, "cheat", "//@ tune STEP in {4, 8, 16} default 4\n//! verdict cheat/stale_output");
 	world_add(&w, "unbuilt", "//@ tune STEP in {4, 8, 16} default 4\n//! fails STEP 4\n//! ns 700");
+	world_add(&w, "slip", "//@ tune STEP in {1, 2, 3, 4, 5, 6, 7, 8, 9, 10} default 4\n//! verdict build_error/syntax");
 	is_int(tune(&w, &w.proposals[0].candidate, NULL, &r), KW_OK, "a cheat");
 	is_int(r.tried, 1, "is not tuned");
 	ok(w.proposals[0].candidate.tune_values == NULL, "and has no best point");
@@ -99,6 +100,8 @@ static void test_rejected_default(void)
 	is_int(r.tried, 3, "is no reason to stop");
 	is_int(r.failed_build, 1, "it is counted");
 	ok(fabs(r.best_ns - 700.0) < 0.001, "another point is taken (%.0f)", r.best_ns);
+	is_int(tune(&w, &w.proposals[2].candidate, NULL, &r), KW_OK, "one that builds nowhere");
+	is_int(r.failed_build, 4, "is given up when three more points fail for the same reason");
 	world_release(&w);
 }
 
