@@ -470,6 +470,30 @@ def warm_up():
     linecache.cache.pop(source.FILE, None)
 
 
+# ---- functions of CUDA's own library, which the interpreter has not ----
+
+
+def of_numpy(function):
+    def operation(*args, **unused):
+        like = next(a for a in args if isinstance(a, tl.tensor))
+        data = [a.handle.data if isinstance(a, tl.tensor) else a for a in args]
+        result = np.asarray(function(*data), dtype=like.handle.data.dtype)
+        return tl.tensor(interpreter.TensorHandle(result, like.dtype.scalar), tl.block_type(like.dtype.scalar, list(like.shape)) if
+                         like.type.is_block() else like.type)
+
+    return operation
+
+
+def add_libdevice():
+    from triton.language.extra import libdevice
+
+    for name, function in (("tanh", np.tanh), ("expm1", np.expm1), ("log1p", np.log1p), ("log10", np.log10), ("sin", np.sin),
+                           ("cos", np.cos), ("tan", np.tan), ("atan", np.arctan), ("pow", np.power), ("rint", np.rint),
+                           ("trunc", np.trunc), ("sqrt", np.sqrt), ("exp", np.exp), ("log", np.log), ("fmod", np.fmod)):
+        setattr(libdevice, name, of_numpy(function))
+
+
+add_libdevice()
 original_masked_load = interpreter.InterpreterBuilder.create_masked_load
 interpreter.InterpreterBuilder.create_masked_load = masked_load
 original_patch_tensor = interpreter._patch_lang_tensor

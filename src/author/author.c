@@ -6,6 +6,7 @@
 
 #include "author/emit.h"
 #include "author/matmul.h"
+#include "author/triton.h"
 
 struct author {
 	const struct kw_task *task;
@@ -45,23 +46,25 @@ static const char *joined_why(struct author *w, const struct kw_pattern *p)
 	return s;
 }
 
-static void add_comment(struct kw_buf *b, const char *prefix, struct kw_str text)
+static void add_comment(struct kw_buf *b, const char *mark, const char *prefix, struct kw_str text)
 {
 	struct kw_str line;
 
 	while (text.len && kw_str_split(&text, '\n', &line))
 		if (kw_str_trim(line).len)
-			kw_buf_printf(b, "// %s" KW_STR_FMT "\n", prefix, KW_STR_ARG(line));
+			kw_buf_printf(b, "%s %s" KW_STR_FMT "\n", mark, prefix, KW_STR_ARG(line));
 }
 
 /* What the kernel computes and why it is written this way. */
 static void add_header(struct author *w, const struct kw_pattern *p, struct kw_buf *b)
 {
-	kw_buf_printf(b, "// Pattern %s: %s.\n//\n", p->name, p->title ? p->title : "");
-	add_comment(b, "    ", kw_str_from(w->task->expr ? w->task->expr : ""));
-	kw_buf_addz(b, "//\n");
+	const char *mark = kw_au_lang_find(p->backend)->comment;
+
+	kw_buf_printf(b, "%s Pattern %s: %s.\n%s\n", mark, p->name, p->title ? p->title : "", mark);
+	add_comment(b, mark, "    ", kw_str_from(w->task->expr ? w->task->expr : ""));
+	kw_buf_printf(b, "%s\n", mark);
 	for (size_t i = 0; i < p->why_count; i++)
-		add_comment(b, "- ", kw_str_from(p->why[i]));
+		add_comment(b, mark, "- ", kw_str_from(p->why[i]));
 	kw_buf_addc(b, '\n');
 }
 
@@ -116,6 +119,8 @@ static const char *form_mismatch(const struct kw_pattern *p, const struct kw_au_
 		return "the innermost axis is not reduced";
 	if (kw_fill_has(p->text, p->len, "share") && !kw_au_lang_find(p->backend)->share)
 		return "the author cannot lay rows into shared memory in this language";
+	if (kw_au_lang_find(p->backend)->tensors) /* it takes the index apart */
+		segments = g->seg_count > 0;
 	if (segments != (g->seg_count > 0))
 		return segments ? "its rows are contiguous" : "its rows lie in segments";
 	if (g->has_total && !totals)
@@ -133,7 +138,7 @@ static enum kw_status add_requires(struct kw_au_emit *e, const struct kw_pattern
 			plan = f->slot[i].text;
 			for (size_t k = 0; k < p->when_count && plan; k++)
 				plan = kw_arena_printf(
-					e->g->arena, "%s//@ require %s\n", plan,
+					e->g->arena, "%s%s@ require %s\n", plan, e->lang->comment,
 					kw_au_substitute(e, kw_intexpr_text(p->when[k])));
 			f->slot[i].text = plan;
 		}
@@ -156,12 +161,13 @@ static enum kw_status try_loops(struct author *w, const struct kw_pattern *p)
 	}
 	if (st == KW_OK) {
 		st = kw_au_emit_init(e, g, p, w->err);
-		st = st == KW_OK ? kw_au_emit_loops(e, f) : st;
+		if (st == KW_OK)
+			st = e->lang->tensors ? kw_au_triton_loops(e, kernel_name(w, p->name), f) : kw_au_emit_loops(e, f);
 		why = e->why;
 	}
 	if (st == KW_NO)
 		return refuse(w, p, why);
-	if (st == KW_OK)
+	if (st == KW_OK && !e->lang->tensors)
 		st = kw_au_emit_interface(e, kernel_name(w, p->name), f);
 	if (st == KW_OK)
 		st = add_requires(e, p, f);

@@ -53,6 +53,7 @@ struct kw_au_emit {
 					 moved as a vector */
 	bool flat; /* every value is an ELEMENT; index[] says where the loops stand */
 	const char *index[KW_AU_ATOMS];
+	const char *limit[KW_AU_ATOMS]; /* Triton: the mask of what is inside along that axis; NULL: all is */
 	bool late;  /* C, slot `carried`: a row is written while the next one is reduced */
 	bool split; /* partial results a block (C: `combine`; GPU: `earlier`) */
 	uint32_t col_mask, seg_mask;

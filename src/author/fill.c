@@ -28,20 +28,24 @@ bool kw_fill_list(struct kw_fill *f, const char *name, const struct kw_fill *ite
 	return true;
 }
 
-/* `//< NAME` gives NAME. */
+/* `//< NAME`, or in Python `#< NAME`, gives NAME. */
 static bool opens(struct kw_str line, struct kw_str *name)
 {
 	struct kw_str s = kw_str_trim(line);
 
-	if (!kw_str_starts(s, "//<"))
+	size_t n = kw_str_starts(s, "//<") ? 3 : kw_str_starts(s, "#<") ? 2 : 0;
+
+	if (!n)
 		return false;
-	*name = kw_str_trim((struct kw_str){ s.ptr + 3, s.len - 3 });
+	*name = kw_str_trim((struct kw_str){ s.ptr + n, s.len - n });
 	return true;
 }
 
 static bool closes(struct kw_str line)
 {
-	return kw_str_eqz(kw_str_trim(line), "//>");
+	struct kw_str s = kw_str_trim(line);
+
+	return kw_str_eqz(s, "//>") || kw_str_eqz(s, "#>");
 }
 
 static bool header_only(struct kw_str line)
@@ -49,9 +53,11 @@ static bool header_only(struct kw_str line)
 	static const char *const words[] = { "pattern ", "title ", "why ", "when ", "roles " };
 	struct kw_str s = kw_str_trim(line);
 
-	if (!kw_str_starts(s, "//@"))
+	size_t n = kw_str_starts(s, "//@") ? 3 : kw_str_starts(s, "#@") ? 2 : 0;
+
+	if (!n)
 		return false;
-	s = kw_str_trim((struct kw_str){ s.ptr + 3, s.len - 3 });
+	s = kw_str_trim((struct kw_str){ s.ptr + n, s.len - n });
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (kw_str_starts(s, words[i]))
 			return true;

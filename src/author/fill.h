@@ -3,6 +3,8 @@
  *     //< body                 a slot: the lines up to //> are an example; the author's text
  * replaces them y[i] = x[i];
  *     //>
+ * (In Python the markers are #< and #>.)
+ *
  *     //< for stage            a repeated slot: its lines come once for each item, with slots of
  * its own
  *     //< body

@@ -45,8 +45,8 @@ const char *kw_au_require_strides(struct kw_au_emit *e)
 
 		for (int k = task->inputs[i].rank - 1; k >= 0 && t->used && kw_tensor_any_strides(&task->inputs[i]); k--) {
 			if (!(t->strides >> k & 1))
-				lines = kw_au_printf(e, "%s//@ require %s.dim%d <= 1 || %s.stride%d == %s\n", lines, t->name, k,
-						     t->name, k, plain);
+				lines = kw_au_printf(e, "%s%s@ require %s.dim%d <= 1 || %s.stride%d == %s\n", lines,
+						     e->lang->comment, t->name, k, t->name, k, plain);
 			plain = kw_au_printf(e, "%s%s%s.dim%d", k == task->inputs[i].rank - 1 ? "" : plain,
 					     k == task->inputs[i].rank - 1 ? "" : " * ", t->name, k);
 		}
@@ -242,10 +242,12 @@ struct head {
 
 static bool read_head(struct kw_str line, const char *pattern, struct head *h)
 {
-	static const char start[] = "//@ kernel ";
+	static const char start[] = "@ kernel ";
 	size_t n = strlen(pattern), end;
 	struct kw_str s = kw_str_trim(line);
 
+	while (s.len && (*s.ptr == '/' || *s.ptr == '#'))
+		s = (struct kw_str){ s.ptr + 1, s.len - 1 };
 	if (!kw_str_starts(s, start))
 		return false;
 	s = (struct kw_str){ s.ptr + sizeof(start) - 1, s.len - (sizeof(start) - 1) };
@@ -265,7 +267,7 @@ static const char *kernel_line(struct kw_au_emit *e, const char *name, const str
 {
 	const char *launch = kw_au_printf(e, KW_STR_FMT, KW_STR_ARG(h->launch));
 
-	return kw_au_printf(e, "//@ kernel %s%sargs=(%s)\n", name, kw_au_substitute(e, launch),
+	return kw_au_printf(e, "%s@ kernel %s%sargs=(%s)\n", e->lang->comment, name, kw_au_substitute(e, launch),
 			    args);
 }
 

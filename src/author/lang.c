@@ -36,6 +36,7 @@ static const char *const opencl_names[][2] = {
 
 static const struct kw_au_lang languages[] = {
 	{ .backend = "c",
+	  .comment = "//",
 	  .kernel = "void ",
 	  .address = "",
 	  .restricted = "restrict",
@@ -46,6 +47,7 @@ static const struct kw_au_lang languages[] = {
 	  .forms = true,
 	  .store = "STORE_STRIP($to, $from, n);" },
 	{ .backend = "cuda",
+	  .comment = "//",
 	  .device = true,
 	  .forms = true,
 	  .packs = true,
@@ -67,6 +69,7 @@ static const struct kw_au_lang languages[] = {
 	  .rough = cuda_rough,
 	  .rough_lines = "//@ flags -prec-div=false\n" },
 	{ .backend = "opencl",
+	  .comment = "//",
 	  .device = true,
 	  .kernel = "__kernel __attribute__((reqd_work_group_size(THREADS, 1, 1))) void ",
 	  .address = "__global ",
@@ -81,6 +84,17 @@ static const struct kw_au_lang languages[] = {
 	  .team = "kw_team_$op($value, LANES, WIDTH, room)",
 	  .all = "kw_team_$op($value, THREADS, 1, room)",
 	  .names = opencl_names },
+	{ .backend = "triton",
+	  .comment = "#",
+	  .tensors = true,
+	  .device = true,
+	  .kernel = "",
+	  .address = "",
+	  .restricted = "",
+	  .strip = "COLS",
+	  .count = "COLS",
+	  .array = "",
+	  .unroll = "" },
 };
 
 const struct kw_au_lang *kw_au_lang_find(const char *backend)

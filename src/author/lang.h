@@ -17,6 +17,8 @@
 
 struct kw_au_lang {
 	const char *backend;
+	const char *comment;	/* what a line of text begins with: "//", "#" */
+	bool tensors;		/* Triton: whole blocks at once, written by author/triton.c; the rest of the row is not used */
 	bool device;
 	const char *kernel;	/* before a kernel's name: "void " */
 	const char *address;	/* before the type of a pointer into memory: "", "__global " */

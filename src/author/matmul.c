@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "author/emit_internal.h"
+#include "author/triton.h"
 
 struct product {
 	const struct kw_expr *expr;
@@ -181,6 +182,21 @@ static enum kw_dtype sum_dtype(const struct kw_node *n)
 	return n->dtype == KW_I64 ? KW_I64 : KW_I32;
 }
 
+/* What the three spaces use, in the result's. */
+static void join_uses(struct product *p)
+{
+	struct kw_au_emit *e = p->y;
+
+	for (size_t i = 0; i < e->g->task->input_count; i++) {
+		struct kw_au_tensor *t = &e->g->tensors[i];
+
+		t->used = t->used || p->a->g->tensors[i].used || p->b->g->tensors[i].used;
+		t->strides |= p->a->g->tensors[i].strides | p->b->g->tensors[i].strides;
+	}
+	for (size_t i = 0; i < e->g->task->param_count; i++)
+		e->param_used[i] = e->param_used[i] || p->a->param_used[i] || p->b->param_used[i];
+}
+
 /* Tensors, params and sizes of all three spaces, named alike in each. Gives the workspaces' plan
  * lines. */
 static const char *arguments(struct product *p, struct kw_au_args *args)
@@ -189,17 +205,9 @@ static const char *arguments(struct product *p, struct kw_au_args *args)
 	enum kw_dtype d = sum_dtype(p->node);
 	const char *lines = "";
 
-	for (size_t i = 0; i < e->g->tensor_count; i++) {
-		struct kw_au_tensor *t = &e->g->tensors[i];
-
-		if (i < e->g->task->input_count)
-			t->used = t->used || p->a->g->tensors[i].used || p->b->g->tensors[i].used;
-		if (i < e->g->task->input_count)
-			t->strides |= p->a->g->tensors[i].strides | p->b->g->tensors[i].strides;
-		kw_au_arg_tensor(e, args, t);
-	}
-	for (size_t i = 0; i < e->g->task->param_count; i++)
-		e->param_used[i] = e->param_used[i] || p->a->param_used[i] || p->b->param_used[i];
+	join_uses(p);
+	for (size_t i = 0; i < e->g->tensor_count; i++)
+		kw_au_arg_tensor(e, args, &e->g->tensors[i]);
 	if (!e->lang->device) {
 		lines = kw_au_arg_workspace(e, args, lines, "packed_a", d, "cores, MC * KC");
 		lines = kw_au_arg_workspace(e, args, lines, "packed_b", d, "cores, KC * NC");
@@ -267,6 +275,27 @@ static void interface(struct product *p, const char *kernel, struct kw_fill *f)
 			 : kw_au_printf(e, "typedef %s real;\n", kw_au_ctype(sum_dtype(p->node))));
 }
 
+/* Triton: where the blocks stand, and what of them is inside. */
+static void name_block(struct kw_au_emit *e, const char *size0, const char *index0, const char *limit0, const char *size1,
+		       const char *index1, const char *limit1)
+{
+	int last = e->g->atom_count - 1;
+
+	name_space(e, size0, index0, size1, index1);
+	e->limit[last - 1] = limit0;
+	e->limit[last] = limit1;
+}
+
+static void name_blocks(struct product *p)
+{
+	name_block(p->a, "m", "i", "i_in", "k", "p", "p_in");
+	if (p->b_is_nk)
+		name_block(p->b, "n", "j", "j_in", "k", "q", "q_in");
+	else
+		name_block(p->b, "k", "q", "q_in", "n", "j", "j_in");
+	name_block(p->y, "m", "i", "i_in", "n", "j", "j_in");
+}
+
 static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern,
 			     struct kw_arena *a, struct kw_error *err)
 {
@@ -283,7 +312,9 @@ static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern
 		st = check_sizes(p);
 	if (st != KW_OK)
 		return st;
-	if (p->y->lang->device) {
+	if (p->y->lang->tensors) {
+		name_blocks(p);
+	} else if (p->y->lang->device) {
 		name_space(p->a, "m", "i", "k", "p");
 		name_space(p->b, p->b_is_nk ? "n" : "k", p->b_is_nk ? "j" : "p",
 			   p->b_is_nk ? "k" : "n", p->b_is_nk ? "p" : "j");
@@ -294,7 +325,8 @@ static enum kw_status spaces(struct product *p, const struct kw_pattern *pattern
 		else
 			name_space(p->b, "k", "(k0 + p)", "n", "(j0 + panel + c)");
 	}
-	name_space(p->y, "m", "i", "n", "j");
+	if (!p->y->lang->tensors)
+		name_space(p->y, "m", "i", "n", "j");
 	return KW_OK;
 }
 
@@ -343,6 +375,47 @@ static void fill_body(struct product *p, struct kw_fill *f)
 		kw_fill_set(f, "batch", "const int64_t batch = task / (tiles_m * tiles_n);\n");
 }
 
+/* Triton: the operands as blocks, and what is done with the block `sums`. */
+static enum kw_status fill_blocks(struct product *p, const char *kernel, struct kw_fill *f)
+{
+	struct kw_au_emit *e = p->y;
+	const char *sizes[][2] = { { "batches", p->batches }, { "m", p->m }, { "n", p->n }, { "k", p->k }, { NULL, NULL } };
+	const char *lines_a, *lines_b, *a, *b, *stores;
+	const struct kw_node *left, *right;
+	bool plain;
+	struct kw_au_args args = { "", "" };
+
+	if (!kw_dtype_is_float(p->node->dtype) || p->node->dtype == KW_F64)
+		return no(p, "matrix units of Triton take floats of 32 bits or less");
+	left = kw_au_origin(p->a->g, p->node->args[0]);
+	right = kw_au_origin(p->b->g, p->node->args[1]);
+	/* A matrix unit takes two blocks of one type. */
+	plain = left->kind == KW_NODE_INPUT && right->kind == KW_NODE_INPUT && left->dtype == right->dtype;
+	a = kw_au_triton_operand(p->a, p->node->args[0], plain, "p_in", &lines_a);
+	b = kw_au_triton_operand(p->b, p->node->args[1], plain, "q_in", &lines_b);
+	e->var[p->node->id] = "sums";
+	stores = kw_au_triton_stores(e);
+	if (p->a->failed || p->b->failed || e->failed)
+		return no(p, p->a->why ? p->a->why : p->b->why ? p->b->why : e->why ? e->why : "its text grew too long");
+	a = kw_au_printf(e, "%sa_part = %s\n", lines_a, a);
+	b = kw_au_printf(e, "%sb_part = %s\n", lines_b, b);
+	kw_fill_set(f, "load_a", a);
+	kw_fill_set(f, "load_b", b);
+	kw_fill_set(f, "body", stores);
+	kw_fill_set(f, "helpers", kw_au_triton_imports(e, kw_au_printf(e, "%s%s%s", a, b, stores)));
+	join_uses(p);
+	kw_au_triton_args(e, &args);
+	for (size_t i = 1; i < 4; i++)
+		kw_au_arg(e, &args, kw_au_printf(e, "%s:i32", sizes[i][1]), sizes[i][0]);
+	kw_au_triton_strides(e, &args);
+	kw_fill_set(f, "signature", kw_au_printf(e, "def %s(%s, TILE_M: tl.constexpr, TILE_N: tl.constexpr, DEPTH: tl.constexpr, "
+						 "GROUP: tl.constexpr):\n", kernel, args.c));
+	e->sizes = sizes;
+	kw_fill_set(f, "plan", kw_au_printf(e, "%s%s", kw_au_plan(e, kernel, &args, f), kw_au_require_strides(e)));
+	e->sizes = NULL;
+	return KW_OK;
+}
+
 enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_pattern *pattern,
 			    const char *kernel, struct kw_arena *a, struct kw_fill *f,
 			    const char **why, struct kw_error *err)
@@ -354,8 +427,12 @@ enum kw_status kw_au_matmul(const struct kw_expr *lowered, const struct kw_patte
 		st = spaces(&p, pattern, a, err);
 	if (st == KW_OK && kw_fill_has(pattern->text, pattern->len, "copy_a"))
 		st = check_plain(&p);
+	if (st == KW_OK && p.y->lang->tensors && (p.a->dim_count || p.b->dim_count))
+		st = no(&p, "an operand that computes with a dim");
+	if (st == KW_OK && p.y->lang->tensors)
+		st = fill_blocks(&p, kernel, f);
 	*why = p.why;
-	if (st != KW_OK)
+	if (st != KW_OK || p.y->lang->tensors)
 		return st;
 	fill_body(&p, f);
 	if (p.a->dim_count || p.b->dim_count) {
