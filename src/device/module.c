@@ -19,7 +19,7 @@
 
 /* As in python/module_player.py. */
 enum { TEXT_BYTES = 2048, ZYGOTE_TIMEOUT_MS = 120000, FORK_TIMEOUT_MS = 20000, SPARSE = 64 };
-#define SPAN_MAX ((size_t)4 << 30)
+#define SPAN_MAX ((size_t)4 << 30) /* of an output that is not contiguous: a copy of it is made first */
 enum { NO_TENSOR = 1000, ELSEWHERE, COUNT, UNREADABLE };
 struct reported {
 	uint64_t address;
@@ -404,13 +404,13 @@ static bool fetch(struct kw_module *m, struct kw_child *c, int slot, size_t outp
 			return false;
 	}
 	extent = kw_view_extent(&v);
-	if (extent < 0 || (uint64_t)extent > SPAN_MAX / unit || extent > SPARSE * count + 4096)
+	if (extent < 0 || extent > SPARSE * count + 4096 || (uint64_t)extent > PTRDIFF_MAX / unit)
 		return false;
 	span = (size_t)extent * unit;
 	*end = x->address + span;
 	if (kw_view_is_contiguous(&v) && kw_view_is_contiguous(&m->want[output]))
 		return read_memory(c, x->address, to, span);
-	part = kw_alloc(span);
+	part = span <= SPAN_MAX ? kw_alloc(span) : NULL;
 	ok = part && read_memory(c, x->address, part, span);
 	if (ok)
 		scatter(&v, part, m->want[output].stride, to, unit);
