@@ -5,6 +5,7 @@ namespaces of its own and a child of the judge. A player maps the judge's buffer
 runs the candidate. From that moment nothing in it is believed: what it tells the judge can only make a verdict worse.
 
 Messages are the structs of src/device/wire.h; the layout of the report is that of src/device/module.c."""
+import base64
 import ctypes
 import faulthandler
 import gc
@@ -14,6 +15,7 @@ import importlib.util
 import json
 import linecache
 import os
+import pickle
 import resource
 import signal
 import socket
@@ -228,7 +230,7 @@ class Player:
         small = torch.zeros(1)
         answer = tuple(small for _ in self.outputs)
         self.model = lambda *args, **kwargs: answer
-        self.names = []
+        self.names = {}
 
     def lock_down(self):
         # How much memory it may take is set by the judge, from outside.
@@ -253,6 +255,8 @@ class Player:
 
     def load(self, fd, copies, nonce):
         source = self.unpack(fd)
+        how = self.spec.get("stand_in")
+        self.how = pickle.loads(base64.b64decode(how)) if how else None
         self.copies = copies
         name = self.spec["file"]
         self.loading = True
@@ -268,12 +272,11 @@ class Player:
             made = getattr(module, "ModelNew", None)
             if not callable(made):
                 return self.tell(PLAN, f"there is no class ModelNew in {name}", nonce)
-            self.model = made()
-            self.names = self.parameters()
+            self.make(made)
         except BaseException as e:
             return self.raised(e, nonce)
         self.loading = False
-        self.trace = self.spec["trace"]
+        self.trace = True
         gc.disable()
         reply(self.control, LOADED, nonce=nonce)
 
@@ -306,6 +309,38 @@ class Player:
         module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=place))
         loader.exec_module(module)
         return module
+
+    def make(self, made):
+        if not self.how:
+            self.model = made()
+            self.names = self.parameters()
+            return
+        args, kwargs = self.how["init"]
+        self.model = made(*args, **kwargs)
+        if isinstance(self.model, torch.nn.Module):
+            self.model.train(not self.spec["eval"])
+            quiet(self.model)
+            self.place_weights()
+        elif self.how["weights"]:
+            raise TypeError("ModelNew is no torch.nn.Module, and cannot be given the reference's weights")
+
+    def place_weights(self):
+        """By their names; those without a match by their order and shapes."""
+        own = dict(self.model.named_parameters(remove_duplicate=False))
+        own.update(self.model.named_buffers(remove_duplicate=False))
+        inputs = {t["name"]: t for t in self.spec["inputs"]}
+        rest = {path: self.tensor(0, inputs[name]) for path, name in self.how["weights"].items()}
+        for path in [p for p in rest if p in own and own[p].shape == rest[p].shape]:
+            own.pop(path).data.copy_(rest.pop(path))
+        for path, value in list(rest.items()):
+            fit = next((p for p, t in own.items() if t.shape == value.shape), None)
+            owner, _, last = path.rpartition(".")
+            if fit:
+                own.pop(fit).data.copy_(value)
+            elif hasattr(attribute(self.model, owner), last) and isinstance(getattr(attribute(self.model, owner), last), torch.Tensor):
+                setattr(attribute(self.model, owner), last, value.clone())  # no parameter, but a tensor of that name
+            else:
+                raise TypeError(f"ModelNew has no tensor for the reference's '{path}' of shape {list(value.shape)}")
 
     def parameters(self):
         """Parameters of the task that forward has a name for."""
@@ -350,7 +385,12 @@ class Player:
     def stage(self, order):
         """Before the clock runs: what the last batch gave is dropped, and arguments are made anew."""
         self.held = []
-        self.ready_arguments = [[self.tensor(slot, t) for t in self.spec["inputs"]] for slot in order]
+        self.ready_arguments = [self.call_of({t["name"]: self.tensor(slot, t) for t in self.spec["inputs"]}) for slot in order]
+
+    def call_of(self, tensors):
+        if not getattr(self, "how", None):
+            return list(tensors.values()), self.names
+        return placed(self.how["args"], tensors), placed(self.how["kwargs"], tensors)
 
     def tensor(self, slot, t):
         address, size = self.maps[slot * self.buffers + t["buffer"]]
@@ -361,19 +401,16 @@ class Player:
         return torch.frombuffer(raw, dtype=dtype).as_strided(t["shape"], t["strides"])
 
     def run(self, order, nonce):
-        model, names, results, begin = self.model, self.names, [], clock()
+        model, results, begin = self.model, [], clock()
         try:
             if self.trace and order:
                 self.trace = False
                 with Watched() as watched:
-                    results = [model(*args, **names) for args in self.ready_arguments]
+                    results = [model(*args, **kwargs) for args, kwargs in self.ready_arguments]
                 self.write(" ".join(sorted(watched.names)))
-            elif names:
-                for args in self.ready_arguments:
-                    results.append(model(*args, **names))
             else:
-                for args in self.ready_arguments:
-                    results.append(model(*args))
+                for args, kwargs in self.ready_arguments:
+                    results.append(model(*args, **kwargs))
             for i, slot in enumerate(order):
                 results[i] = self.answer(results[i], slot, i * len(self.outputs))
         except BaseException as e:
@@ -492,6 +529,35 @@ class Watched:
             space, _, name = event.name().partition("::")
             if space == "aten" and name not in MOVING:
                 self.names.add(name)
+
+
+def attribute(owner, path):
+    for part in path.split(".") if path else ():
+        owner = getattr(owner, part)
+    return owner
+
+
+def placed(x, tensors):
+    """Arguments with the tensors of a call in their places."""
+    if isinstance(x, tuple) and len(x) == 2 and x[0] == "\0input":
+        return tensors[x[1]]
+    if type(x) in (list, tuple):
+        return type(x)(placed(e, tensors) for e in x)
+    if type(x) is dict:
+        return {k: placed(v, tensors) for k, v in x.items()}
+    return x
+
+
+def quiet(model):
+    """Dropout is left out, as it is of the reference: nobody else can draw the same numbers."""
+    for m in model.modules():
+        if isinstance(m, torch.nn.modules.dropout._DropoutNd):
+            m.p = 0.0
+        elif isinstance(getattr(m, "dropout", None), float) and type(m).__module__.startswith("torch.nn"):
+            m.dropout = 0.0
+    for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"):
+        if hasattr(torch.nn.functional, name):
+            setattr(torch.nn.functional, name, lambda input, *args, **kwargs: input)
 
 
 INLINE_PARAMETERS = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags",

@@ -142,6 +142,7 @@ class Loaded:
                 raise Problem("get_init_inputs() gives %s, not a list" % type(given).__name__)
         else:
             self.notes.append("no get_init_inputs: Model is made without arguments")
+        self.init = args, kwargs
         return guarded("Model()", self.path, module.Model, *args, **kwargs)
 
     def inputs(self, module):

@@ -3,6 +3,7 @@
 Values come and go in memory that is shared by a descriptor, never in a file. One process serves a judge for as long as it lives; what a
 call changes (running statistics, inputs updated in place) is put back by giving everything anew in the next.
 """
+import base64
 import ast
 import contextlib
 import importlib.util
@@ -10,6 +11,7 @@ import inspect
 import math
 import mmap
 import os
+import pickle
 import sys
 
 import torch
@@ -91,7 +93,7 @@ class Owner:
 
     def __init__(self, function, args, kwargs, names, weights, mode):
         self.function, self.args, self.kwargs, self.names, self.weights = function, args, kwargs, names, weights
-        self.notes = []
+        self.init, self.notes = ((), {}), []
         if isinstance(function, torch.nn.Module):
             function.train(mode == "train")
             self.settle(function)
@@ -116,6 +118,16 @@ class Owner:
         if isinstance(self.function, torch.nn.Module):
             self.place(values)
         return flat(self.function(*args, **kwargs))
+
+    def stand_in(self, inputs):
+        """For a module in place of this one: how it is made and called, where inputs are written as ("\\0input", name); and what it
+        must hold. Constructors take whatever they like, so it is a pickle."""
+        flat_args, tree = torch.utils._pytree.tree_flatten((tuple(self.args), dict(self.kwargs)))
+        marked = [("\0input", name) if name in inputs else v for name, v in zip(self.names, flat_args)]
+        args, kwargs = torch.utils._pytree.tree_unflatten(marked, tree)
+        weights = {path: name for path, name in self.weights.items() if name in inputs}
+        how = {"init": self.init, "args": args, "kwargs": kwargs, "weights": weights}
+        return {"how": base64.b64encode(pickle.dumps(how)).decode(), "weights": sorted(set(weights.values()))}
 
     def place(self, values):
         """Weights, buffers and plain attributes by their paths; shared ones stay shared, as each path names one of them."""
@@ -250,8 +262,10 @@ def load_problem(request):
         weights = describe.weights_json(found.model, found.making, {name for name, _ in flat_args})
     except problem.Problem as error:
         raise Trouble(str(error))
-    return Owner(found.model, found.args, found.kwargs, [name for name, _ in flat_args],
-                 {path: w["name"] for path, w in weights.items()}, request["mode"])
+    owner = Owner(found.model, found.args, found.kwargs, [name for name, _ in flat_args],
+                  {path: w["name"] for path, w in weights.items()}, request["mode"])
+    owner.init = found.init
+    return owner
 
 
 FORMS = {"line": Line, "problem": load_problem, "callable": load_callable}
@@ -480,6 +494,14 @@ class Server:
                 return self.form.call(values, request.get("dims", {}))
         finally:
             torch.set_default_dtype(before)
+
+    def stand_in(self, request, fds):
+        if not isinstance(self.form, Owner):
+            return {"how": None, "weights": []}
+        try:
+            return self.form.stand_in(request["inputs"])
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise Trouble("what its constructor is given cannot be handed on: %s" % error)
 
     def shapes(self, request, fds):
         """What it gives for inputs of these shapes; nothing has memory."""

@@ -17,6 +17,7 @@
 
 #define KW_MAX_TENSORS 2048           /* with workspaces; a deep network has hundreds of weights */
 #define KW_MAX_OUTPUTS 64
+#define KW_MOST_SLOTS 256
 #define KW_MEMORY_SHARE 0.5               /* of the available memory that one case may take */
 
 struct kw_judge {
@@ -62,6 +63,8 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
+	const char *stand_in;             /* kw_torch_stand_in, of a module */
+	bool weight[KW_MAX_TENSORS];      /* inputs that a module holds: the same in every call of a process */
 	struct module_host *module;       /* the candidate is a Python module; else NULL */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
 	struct torch_process *torch;      /* the judge's; NULL: the task has no PyTorch, or does without */
@@ -126,6 +129,7 @@ struct stage {
 	double declared_share[KW_MAX_OUTPUTS]; /* the same as a share of the outputs' RMS */
 	double formula_abs[KW_MAX_OUTPUTS];    /* k x A of the declared data by other formulas */
 	uint64_t poison_seed;
+	uint64_t weight_seed, weights_in[KW_MOST_SLOTS]; /* of this process, and of what lies in a slot */
 	struct memo memo[KW_MAX_OUTPUTS];
 	double footprint_bytes;
 	struct kw_cost cost;
@@ -159,6 +163,9 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
 /* What computed it, and how, as a line of the verdict. */
 void kw_torch_reference_note(struct work *w);
 void kw_torch_process_free(struct kw_judge *j);
+/* How a module that stands for the reference is made and called: a pickle in base64, in the verdict's arena, NULL where the task's inputs
+ * in their order are all; and which of the inputs it holds as weights. */
+enum kw_status kw_torch_stand_in(struct work *w, const char **how, bool weight[], struct kw_error *err);
 bool kw_torch_is_exact(const struct work *w); /* f64, so far */
 enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
 /* torch_check.c: the task's expression against its PyTorch, on data of the smallest case. says: where they differ, or why nothing was
@@ -216,6 +223,8 @@ void kw_stage_close(struct stage *s);
 void kw_stage_views(const struct stage *s, int slot, struct kw_view *out);
 enum kw_status kw_stage_fill_views(struct stage *s, struct kw_view *views, enum kw_fill fill, struct kw_error *err);
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err);
+/* anew: others than before, for a process that is about to load the module. */
+enum kw_status kw_stage_weights(struct stage *s, int slot, bool anew, struct kw_error *err);
 void kw_stage_poison(struct stage *s, int slot);
 /* spoil.c: fills the workspaces of a slot that are not asked to be zero. Not in timed batches, where it would take longer than
  * the calls. */

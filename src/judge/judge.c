@@ -657,6 +657,8 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 		st = kw_c_reference_new(w, err);
 	if (st == KW_OK)
 		st = kw_torch_reference_new(w, err);
+	if (st == KW_OK && w->module)
+		st = kw_torch_stand_in(w, &w->stand_in, w->weight, err);
 	if (st == KW_OK && w->o.with_baselines)
 		st = kw_baselines_new(w, err);
 	if (st == KW_OK)

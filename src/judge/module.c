@@ -93,7 +93,6 @@ static json_t *spec_json(const struct stage *s)
 	json_t *spec = json_pack("{s:s,s:o,s:i}", "file", s->w->c->name, "inputs", inputs_json(s), "perturb",
 				 s->c->perf ? 0 : 1 + (int)(kw_random_u64() % 254)), *list = json_array();
 
-	json_object_set_new(spec, "trace", json_boolean(!s->c->perf));
 	for (int i = 0; i < s->outputs; i++)
 		json_array_append_new(list, tensor_json(&t->outputs[i], &s->view[s->inputs + i], s->inputs + i));
 	json_object_set_new(spec, "outputs", list);
@@ -106,6 +105,9 @@ static json_t *spec_json(const struct stage *s)
 	for (int d = 1; d < KW_DTYPE_COUNT; d++)
 		json_object_set_new(list, kw_dtype_info((enum kw_dtype)d)->alias, json_integer(d));
 	json_object_set_new(spec, "dtypes", list);
+	if (s->w->stand_in)
+		json_object_set_new(spec, "stand_in", json_string(s->w->stand_in));
+	json_object_set_new(spec, "eval", json_boolean(t->torch_eval));
 	list = json_array();
 	for (size_t i = 0; s->w->module->host.read[i]; i++)
 		json_array_append_new(list, json_string(s->w->module->host.read[i]));

@@ -225,6 +225,39 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
 	return st;
 }
 
+enum kw_status kw_torch_stand_in(struct work *w, const char **how, bool weight[], struct kw_error *err)
+{
+	struct torch_process *p = w->torch;
+	struct kw_python_answer a = { 0 };
+	json_t *names, *one;
+	const char *text;
+	enum kw_status st;
+	size_t k;
+
+	*how = NULL;
+	if (!p || w->t->torch_form == KW_TORCH_LINE)
+		return KW_OK;
+	names = json_array();
+	for (size_t i = 0; i < w->t->input_count; i++)
+		json_array_append_new(names, json_string(w->t->inputs[i].name));
+	pthread_mutex_lock(&p->lock);
+	st = have_loaded(w, err);
+	if (st == KW_OK)
+		st = kw_python_ask(p->python, json_pack("{s:s, s:O}", "do", "stand_in", "inputs", names), NULL, 0, REFERENCE_TIMEOUT_MS, &a,
+				   err);
+	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
+		st = told(p, w->t, &a, err);
+	pthread_mutex_unlock(&p->lock);
+	text = st == KW_OK ? kw_json_get_str(a.json, "how", NULL) : NULL;
+	*how = text ? kw_arena_strdup(w->a, text) : NULL;
+	json_array_foreach(json_object_get(a.json, "weights"), k, one)
+		for (size_t i = 0; i < w->t->input_count; i++)
+			weight[i] = weight[i] || strcmp(w->t->inputs[i].name, json_string_value(one)) == 0;
+	kw_python_answer_release(&a);
+	json_decref(names);
+	return st == KW_OK && text && !*how ? kw_fail(err, KW_ERR_NOMEM, "", "out of memory") : st;
+}
+
 bool kw_torch_is_exact(const struct work *w)
 {
 	return strcmp(w->torch->precision, "f64") == 0;

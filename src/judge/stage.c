@@ -291,6 +291,29 @@ enum kw_status kw_stage_fill_views(struct stage *s, struct kw_view *views, enum 
 	return st;
 }
 
+/* What a module holds stays the same as long as its process lives, as it would in a model. */
+enum kw_status kw_stage_weights(struct stage *s, int slot, bool anew, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	if (anew)
+		s->weight_seed = new_seed(s->w);
+	if (s->weights_in[slot] == s->weight_seed)
+		return KW_OK;
+	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
+		struct kw_view view = s->view[i];
+
+		if (!s->w->weight[i])
+			continue;
+		view.base = kw_session_room(s->session, slot, i);
+		st = fill_one(s, i, &view, KW_FILL_DECLARED, s->weight_seed, err);
+		if (st == KW_OK)
+			st = kw_session_push(s->session, slot, i, err);
+	}
+	s->weights_in[slot] = s->weight_seed;
+	return st;
+}
+
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err)
 {
 	int64_t start = kw_now_ns();
@@ -302,6 +325,8 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 		enum kw_fill f = fill_for(s, i, fill);
 		bool done;
 
+		if (s->w->weight[i])
+			continue;
 		if ((st = kw_gpu_fill(s, slot, i, f, seed, &done, err)) != KW_OK || done)
 			continue;
 		view.base = kw_session_room(s->session, slot, i);
@@ -309,6 +334,8 @@ enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struc
 		if (st == KW_OK)
 			st = kw_session_push(s->session, slot, i, err);
 	}
+	if (st == KW_OK)
+		st = kw_stage_weights(s, slot, false, err);
 	s->w->v->generate_ns += kw_now_ns() - start;
 	return st;
 }

@@ -18,7 +18,6 @@
 #define BASELINE_TIMEOUT_MS 120000
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define HOST_BOUND_NS 30000
-#define MOST_SLOTS 256
 #define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
 
 enum clock { JUDGES, DEVICES, CLOCKS };
@@ -31,7 +30,7 @@ struct turns {
 	struct stage *s;
 	struct series mine, base[2];
 	size_t pair[2][MAX_SAMPLES];       /* my sample of the same turn, for the ratio */
-	int order[MOST_SLOTS];
+	int order[KW_MOST_SLOTS];
 	int batch;                         /* slots a timed batch uses */
 	int base_batch[2];                 /* slots at most of a baseline's: a slow one's would take seconds */
 	int flushed;                       /* and how many of them are being flushed */
@@ -400,7 +399,7 @@ static enum kw_status warm_up(struct turns *t, double ns[CLOCKS], struct kw_erro
 		st = measure(t, b, base_ns, err);
 		if (st != KW_OK || !plays(t, b))
 			continue;
-		t->base_batch[b] = (int)fmin(MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns[JUDGES]));
+		t->base_batch[b] = (int)fmin(KW_MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns[JUDGES]));
 		if (base_ns[JUDGES] >= 1e9) /* long enough that the first call counts */
 			add_sample(&t->base[b], base_ns);
 	}
@@ -435,6 +434,19 @@ static void note_host_bound(struct stage *s)
 	kw_note(s->w, text);
 }
 
+/* A module's first call is no measure: much is made in it, and what it computes with is looked at. */
+static enum kw_status first_call(struct turns *t, struct kw_error *err)
+{
+	enum kw_status st;
+
+	t->batch = 1;
+	st = prepare(t, err);
+	if (st != KW_OK)
+		return st;
+	kw_stage_poison(t->s, t->order[0]);
+	return kw_trial_run(t->s, t->order[0], KW_FILL_DECLARED, 1, true, NULL, err);
+}
+
 /* The player's clock is no measure, but where it disagrees most of the time a person should know. */
 static void note_clock(const struct turns *t)
 {
@@ -455,6 +467,8 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 	st = kw_trial_fresh(s, err);
 	if (st == KW_OK && !s->w->failed)
 		st = kw_baselines_load(s, err);
+	if (st == KW_OK && !s->w->failed && s->module.spec)
+		st = first_call(t, err);
 	if (st == KW_OK && !s->w->failed)
 		st = warm_up(t, ns, err);
 	t->batch = ns[JUDGES] <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;

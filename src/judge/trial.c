@@ -282,13 +282,18 @@ enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct
 		return st;
 	if (!s->w->v->sandbox_layers)
 		s->w->v->sandbox_layers = kw_arena_strdup(s->w->a, kw_player_layers(s->player));
+	if (s->module.spec && (st = kw_stage_weights(s, 0, s->weight_seed == 0, err)) != KW_OK)
+		return st;
 	return ops->load(s->player, s->code, &s->plan, load_timeout_ms(s), r, err);
 }
 
 enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err)
 {
 	struct kw_play_result r = { .buffer = -1 };
-	enum kw_status st = kw_stage_player(s, &r, err);
+	enum kw_status st;
+
+	s->weight_seed = 0; /* other weights for this process */
+	st = kw_stage_player(s, &r, err);
 
 	if (st == KW_OK && r.end != KW_PLAY_DONE)
 		kw_trial_fault(s, &r, KW_FILL_DECLARED);
