@@ -103,10 +103,13 @@ static void access(struct kw_launch *k)
 	set(k, KW_M_LD_SECTORS_PER_REQUEST, pct(v[KW_M_LD_SECTORS], v[KW_M_LD_REQUESTS]) / 100);
 	set(k, KW_M_ST_SECTORS_PER_REQUEST, pct(v[KW_M_ST_SECTORS], v[KW_M_ST_REQUESTS]) / 100);
 	/* 32 lanes of 4 bytes need 4 sectors; wider accesses need more, so few are never "too many". */
-	set(k, KW_M_SECTORS_USED_PCT, 100 * v[KW_M_LD_BYTES_PER_SECTOR] / 32);
+	if (v[KW_M_LD_BYTES_PER_SECTOR] > 0)
+		set(k, KW_M_SECTORS_USED_PCT, 100 * v[KW_M_LD_BYTES_PER_SECTOR] / 32);
 	set(k, KW_M_SECTORS_USED_PCT, v[KW_M_LD_EFFICIENCY_PCT]);
 	set(k, KW_M_SECTORS_USED_PCT, 100 * v[KW_M_SAID_BYTES_PER_SECTOR] / 32);
-	set(k, KW_M_SECTORS_USED_ST_PCT, 100 * v[KW_M_ST_BYTES_PER_SECTOR] / 32);
+	/* No store at all is not a store of nothing. */
+	if (v[KW_M_ST_BYTES_PER_SECTOR] > 0)
+		set(k, KW_M_SECTORS_USED_ST_PCT, 100 * v[KW_M_ST_BYTES_PER_SECTOR] / 32);
 	set(k, KW_M_SECTORS_USED_ST_PCT, v[KW_M_ST_EFFICIENCY_PCT]);
 	set(k, KW_M_EXCESS_SECTORS, v[KW_M_L2_SECTORS] - v[KW_M_L2_SECTORS_IDEAL]);
 	set(k, KW_M_SAID_EXCESS_PCT, pct(v[KW_M_EXCESS_SECTORS], v[KW_M_L2_SECTORS]));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { LEAST_GAIN_PCT = 2 };
+#define FALLBACK_RANK 0.5
 
 /* ---- the roof ---- */
 
@@ -43,10 +44,11 @@ static void roof(const struct kw_launch *k, struct kw_explained *e)
 		}
 }
 
-/* The share of the time that stays whatever a change that relieves these units does. */
-static double floor_of(const struct kw_explained *e, unsigned relieves, const char **name)
+/* The share of the time that stays whatever a change that relieves these units does. The bytes that the operation must move
+ * stay in any case. */
+static double floor_of(const struct kw_explained *e, const struct kw_launch *k, unsigned relieves, const char **name)
 {
-	double least = 0;
+	double least = 0, must = k->value[KW_M_MEMORY_CEILING_PCT];
 
 	*name = "";
 	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
@@ -54,6 +56,10 @@ static double floor_of(const struct kw_explained *e, unsigned relieves, const ch
 			least = fmin(e->unit[i].pct, 100);
 			*name = e->unit[i].name;
 		}
+	if (must > least) {
+		least = fmin(must, 100);
+		*name = "memory, with the bytes that must move,";
+	}
 	return least / 100;
 }
 
@@ -145,7 +151,7 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 	const struct kw_rule_record *record = record_of(set, r->name);
 	struct kw_explained_finding *out = &e->findings[e->count];
 	const char *limit;
-	double least = floor_of(e, r->relieves, &limit), gain = r->gain ? kw_condition_eval(r->gain, f) : NAN;
+	double least = floor_of(e, k, r->relieves, &limit), gain = r->gain ? kw_condition_eval(r->gain, f) : NAN;
 
 	if (e->count == KW_MAX_FINDINGS)
 		return true;
@@ -164,6 +170,8 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 					      .factor_low = 1 - gain, .factor_high = 1 - gain * r->sure };
 	if (record && record->tried > 0 && !isnan(gain))
 		out->rank = gain * fmin(fmax(record->kept, 0.05), 1.5);
+	if (r->fallback)
+		out->rank *= FALLBACK_RANK;
 	out->evidence = kw_rule_say(r, r->evidence, f, a);
 	out->directive = kw_rule_say(r, r->directive, f, a);
 	out->check = kw_rule_say(r, r->check, f, a);
@@ -196,20 +204,28 @@ static void remove_finding(struct kw_explained *e, size_t i)
 	e->count--;
 }
 
+/* A cause that would give back less than half of what a symptom costs does not explain it. */
+static bool explains(double cause, double symptom)
+{
+	return isnan(cause) || isnan(symptom) || cause >= symptom / 2;
+}
+
 /* A rule that explains others away; a choice is kept as one. */
 static void resolve(struct kw_explained *e, struct kw_arena *a)
 {
 	const char *hidden[KW_MAX_FINDINGS * KW_RULE_MAX_LIST], *by[KW_MAX_FINDINGS * KW_RULE_MAX_LIST];
+	double gain[KW_MAX_FINDINGS * KW_RULE_MAX_LIST];
 	size_t n = 0;
 
 	for (size_t i = 0; i < e->count; i++)
 		for (size_t k = 0; k < e->findings[i].rule->hides_count; k++) {
 			by[n] = e->findings[i].rule->name;
+			gain[n] = e->findings[i].gain;
 			hidden[n++] = e->findings[i].rule->hides[k];
 		}
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < e->count; i++)
-			if (strcmp(e->findings[i].rule->name, hidden[k]) == 0) {
+			if (strcmp(e->findings[i].rule->name, hidden[k]) == 0 && explains(gain[k], e->findings[i].gain)) {
 				drop(e, e->findings[i].rule, a, "explained by", -1, by[k]);
 				remove_finding(e, i);
 				break;

@@ -22,7 +22,7 @@ const char *kw_about_name(enum kw_about a)
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
 				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
-				    "final",	"class",     "example",	   "quiet",   NULL };
+				    "final",	"fallback",  "class",	   "example", "quiet",	  NULL };
 
 /* ---- reading ---- */
 
@@ -233,6 +233,8 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = kw_yaml_get_f64(map, "sure", false, &out->sure, err);
 	if (s == KW_OK)
 		s = kw_yaml_get_bool(map, "final", false, &out->final, err);
+	if (s == KW_OK)
+		s = kw_yaml_get_bool(map, "fallback", false, &out->fallback, err);
 	if (s == KW_OK)
 		s = texts(map, "hides", out->hides, &out->hides_count, err);
 	if (s == KW_OK)

@@ -176,8 +176,13 @@ static void doubles(struct c_scan *s, size_t i)
 {
 	static const char *const operators[] = { "+", "-", "*", "/", "?", ":", "*=", "+=", NULL };
 
+	static const char *const functions[] = { "exp",	 "exp2", "expm1", "log",  "log2", "log10", "log1p", "pow", "sin", "cos", "tan",
+						 "tanh", "sinh", "cosh",  "atan", "asin", "acos",  "atan2", "erf", "erfc", "cbrt", NULL };
+
 	if (s->doubles || !s->depth)
 		return;
+	if (kw_tokens_hold(s->t, i, i + 1, functions) && kw_token_is(s->t, i + 1, "("))
+		fact(s, KW_M_CODE_DOUBLE_CALL, i);
 	if (kw_token_is_double(s->t, i) &&
 	    (kw_tokens_hold(s->t, i - 1, i, operators) || kw_tokens_hold(s->t, i + 1, i + 2, operators)))
 		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);

@@ -59,6 +59,35 @@ static void profiled(struct kw_arena *a)
 	kw_verdict_release(&v);
 }
 
+static int place(const struct kw_finding *f, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(f[i].id, id) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* What names the change comes before what only says that time is lost; the bytes that must move are never given back. */
+static void ranked(struct kw_arena *a)
+{
+	static const char serial[] = "void f(const float *restrict x, float *restrict y, long n)\n{\n\tfloat s = 0;\n"
+				     "\tfor (long i = 0; i < n; i++)\n\t\ts += x[i];\n\ty[0] = s;\n}\n";
+	struct kw_verdict v;
+	struct kw_finding *f = NULL;
+	size_t n = 0;
+	int at;
+
+	timed(&v, 1e6, 1e6, 4e9);
+	v.backend = "c";
+	is_int(kw_explain_judged(serial, "k.c", &v, a, &f, &n, &err), KW_OK, "a serial sum at a quarter of its roof");
+	at = place(f, n, "serial_reduction");
+	is_int(at, 0, "is told first");
+	ok(place(f, n, "cpu_far_from_roof") > 0, "before what only says that it is far from its roof");
+	ok(at == 0 && f[0].gain_ns > 0 && f[0].gain_ns <= 0.75e6 * 1.0001, "and gives back no more than what is above the roof: %g",
+	   at == 0 ? f[0].gain_ns : -1);
+	kw_verdict_release(&v);
+}
+
 int main(void)
 {
 	static const char source[] = "__global__ void f(float *x, int n)\n{\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n"
@@ -79,6 +108,7 @@ int main(void)
 	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "without a time");
 	is_int(n, 0, "nothing is said");
 	kw_verdict_release(&v);
+	ranked(&a);
 	profiled(&a);
 	kw_arena_release(&a);
 	return done();

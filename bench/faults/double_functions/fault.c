@@ -1,5 +1,5 @@
 // planted: exp of a double and untyped literals in a loop of floats
-// expected: fp64_by_accident
+// expected: doubles_in_c_loops fp64_by_accident
 //@ kernel logistic args=(x, y, n:i64)
 #include <math.h>
 

@@ -1,10 +1,10 @@
 // planted: the sums of the threads lie side by side in one cache line, and each addition writes there
 // expected: false_sharing
-//@ kernel squares args=(x, y, parts, n:i64)
-//@ workspace parts f64[256] zero
+//@ kernel positive_sum args=(x, y, parts, n:i64)
+//@ workspace parts i64[256] zero
 #include <omp.h>
 
-void squares(const float *x, float *y, double *parts, int64_t n)
+void positive_sum(const int64_t *x, int64_t *y, int64_t *parts, int64_t n)
 {
 #pragma omp parallel
 	{
@@ -13,9 +13,9 @@ void squares(const float *x, float *y, double *parts, int64_t n)
 #pragma omp for
 		for (int64_t i = 0; i < n; i++)
 			if (x[i] > 0)
-				parts[me] += x[i] * x[i];
+				parts[me] += x[i];
 	}
 	y[0] = 0;
 	for (int64_t t = 0; t < 256; t++)
-		y[0] += (float)parts[t];
+		y[0] += parts[t];
 }
