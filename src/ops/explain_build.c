@@ -106,18 +106,32 @@ static void merge(struct kw_launches *l, const void *cubin, size_t bytes, const 
 	kw_explain_disassemble(cubin, bytes, l);
 }
 
-void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l)
+/* A candidate has the builder header in front of it; other sources might have names of their own that are in it. */
+static const char *builder_header(const char *text, size_t len, struct kw_arena *a)
 {
 	static const char none[] = "/* nothing */\n";
+	struct kw_error ignored;
+	char *header;
+	size_t header_len;
+
+	kw_error_reset(&ignored);
+	if (!memmem(text, len, "//@ kernel", 10) ||
+	    kw_data_read("src/backend/builtin/kw_cuda.h", a, &header, &header_len, &ignored) != KW_OK)
+		return none;
+	return header;
+}
+
+void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l)
+{
 	struct kw_cuda_usage usage[MAX_USAGE];
 	struct kw_cuda_toolkit kit;
 	struct kw_cuda_output out = { 0 };
 	struct kw_diagnostics d;
 	struct kw_error err;
 	char include[2][KW_CUDA_PATH + 4];
-	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-lineinfo",
-				    "--ptxas-options=-v" };
-	size_t n = 5, used;
+	const char *options[12] = { "--gpu-architecture=sm_90a", "-std=c++17", "-default-device", "-device-int128", "-lineinfo",
+				    "--ptxas-options=-v", "-include=kw.h", "-DKW_USES_BF16", "-DKW_USES_F8" };
+	size_t n = 9, used;
 	char *device = kw_tokens_device_only(text, len, l->arena);
 
 	kw_error_reset(&err);
@@ -136,7 +150,7 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 		kw_launches_note(l, 0, "facts are of the text alone: there is no NVRTC here");
 		return;
 	}
-	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len, .header = none,
+	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len, .header = builder_header(text, len, l->arena),
 			     .options = options, .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
 		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
 		return;

@@ -181,8 +181,9 @@ static bool holds_lane(const struct scan *s, size_t from, size_t to)
 	return false;
 }
 
-/* `int i = EXPRESSION;`: an integer, and one that runs with the lanes where it is the thread's index plus something. */
-static void integer(struct scan *s, size_t i)
+/* `int i = EXPRESSION`: an integer, and one that runs with the lanes where it is the thread's index plus something. Returns what is
+ * behind it. */
+static size_t one_integer(struct scan *s, size_t i)
 {
 	static const char *const breaks[] = { "/", "*", "[", "?", NULL };
 	size_t end = i + 2;
@@ -190,7 +191,7 @@ static void integer(struct scan *s, size_t i)
 
 	add_name(s, i, INTEGER);
 	if (!kw_token_is(s->t, i + 1, "="))
-		return;
+		return i + 1;
 	while (end < s->to && !kw_token_is(s->t, end, ";") && !kw_token_is(s->t, end, ","))
 		end = s->t->list[end].match > end ? s->t->list[end].match + 1 : end + 1;
 	lane = holds_lane(s, i + 2, end);
@@ -207,6 +208,18 @@ static void integer(struct scan *s, size_t i)
 	}
 	if (lane)
 		add_name(s, i, LANE);
+	return end;
+}
+
+/* `int i = EXPRESSION, k, m = EXPRESSION;`. A parameter has its type behind the comma, so it ends there. */
+static void integer(struct scan *s, size_t i)
+{
+	static const char *const kept[] = { "=", ",", ";", NULL };
+	size_t end = one_integer(s, i);
+
+	while (end + 2 < s->to && kw_token_is(s->t, end, ",") && s->t->list[end + 1].kind == KW_TOKEN_WORD &&
+	       is_any(s->t, end + 2, kept))
+		end = one_integer(s, end + 1);
 }
 
 static void declaration(struct scan *s, size_t i)
