@@ -175,7 +175,7 @@ def compile_one(names, index, question, triton):
             raise explain(e, functions, kernel, {**constants, **defines}, said.text() + log.getvalue())
     facts = built.metadata
     hidden = [{"bytes": getattr(facts, kind + "_scratch_size", 0) or 0, "align": getattr(facts, kind + "_scratch_align", 1) or 1}
-              for kind in ("global", "profile")]
+              for kind in source.HIDDEN[source.minor(triton.__version__)]]
     with open("kernel%d.cubin" % index, "wb") as file:
         file.write(built.kernel)
     return {"shared": facts.shared, "num_warps": facts.num_warps, "num_ctas": facts.num_ctas, "hidden": hidden,

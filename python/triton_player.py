@@ -7,6 +7,7 @@ access beyond a buffer is told with its line instead of ending the process; lane
 
 import array
 import ctypes
+import inspect
 import json
 import linecache
 import os
@@ -337,10 +338,15 @@ def only(data):
     return data.reshape(-1)[0] if data.size == 1 else data
 
 
-def patch_tensor(tensor, scope):
-    original_patch_tensor(tensor, scope)
-    scope.set_attr(tensor, "__index__", lambda self: int(only(self.handle.data)))
-    scope.set_attr(tensor, "__bool__", lambda self: bool(only(self.handle.data)) if self.handle.data.size == 1 else True)
+def patch_tensor(tensor, *scope):
+    original_patch_tensor(tensor, *scope)
+    set_one = scope[0].set_attr if scope else setattr  # before 3.6 nothing is put back
+    set_one(tensor, "__index__", lambda self: int(only(self.handle.data)))
+    set_one(tensor, "__bool__", lambda self: bool(only(self.handle.data)) if self.handle.data.size == 1 else True)
+
+
+def type_of(name):
+    return tl.str_to_ty(name, None) if len(inspect.signature(tl.str_to_ty).parameters) > 1 else tl.str_to_ty(name)
 
 
 # ---- bf16, which numpy has not: the interpreter keeps it as whole numbers, and would calculate with those ----
@@ -425,12 +431,12 @@ original_sum, interpreter.ReduceOps.sum = interpreter.ReduceOps.sum, reduced_sum
 
 
 def pointer(address, kind):
-    t = tl.pointer_type(tl.str_to_ty(kind[1:], None))
+    t = tl.pointer_type(type_of(kind[1:]))
     return tl.tensor(interpreter.TensorHandle(np.array([address], dtype=np.uint64), t), t)
 
 
 def number(value, kind):
-    t = tl.int1 if kind == "u1" else tl.str_to_ty(kind, None)
+    t = tl.int1 if kind == "u1" else type_of(kind)
     return tl.tensor(interpreter.TensorHandle(np.array([value], dtype=NUMBERS[kind]), t), t)
 
 
@@ -446,7 +452,8 @@ def launch(function, grid, arguments):
             builder.set_grid_idx(*place)
             rewritten(**arguments)
     finally:
-        scope.restore()
+        if scope is not None:
+            scope.restore()
 
 
 WARM = """

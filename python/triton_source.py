@@ -8,9 +8,9 @@ import inspect
 import linecache
 import re
 
-# Minor versions whose calling convention (two hidden pointers behind the arguments, scratch that grows with the grid) was
-# looked at. Another one may launch a kernel wrongly without a word, so it is refused.
-KNOWN_VERSIONS = ("3.4", "3.5", "3.6")
+# Minor versions that were looked at, and what they pass behind a kernel's arguments: pointers to scratch memory that grows with the
+# grid. Another one may launch a kernel wrongly without a word, so it is refused.
+HIDDEN = {"3.4": ("global",), "3.5": ("global", "profile"), "3.6": ("global", "profile")}
 FILE = "candidate.py"
 DECORATORS = ("triton.jit", "jit")
 IMPORTS = ("triton", "math")
@@ -183,8 +183,12 @@ def check_count(function, kernel, passed):
                    ", ".join(args) or "none", hint))
 
 
+def minor(version):
+    return ".".join(version.split(".")[:2])
+
+
 def check_version(version):
-    if ".".join(version.split(".")[:2]) not in KNOWN_VERSIONS:
+    if minor(version) not in HIDDEN:
         return "Triton %s is not known to this program, which knows %s: install one of these (pip install 'triton==%s.*')" % (
-            version, ", ".join(KNOWN_VERSIONS), KNOWN_VERSIONS[-1])
+            version, ", ".join(HIDDEN), list(HIDDEN)[-1])
     return None

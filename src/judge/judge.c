@@ -168,7 +168,8 @@ void kw_note(struct work *w, const char *text)
 /* What no rule can judge is listed with its line for a person. */
 static void flag_for_people(struct work *w)
 {
-	static const char *const words[] = { "asm", "__asm__", "__asm", "syscall", "dlopen", "pthread_create", "setjmp" };
+	static const char *const words[] = { "asm", "__asm__", "__asm", "syscall", "dlopen", "pthread_create", "setjmp",
+					     "inline_asm_elementwise" };
 	struct kw_str rest = { w->c->source, w->c->source_len }, line;
 	int number = 0;
 

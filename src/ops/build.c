@@ -103,6 +103,29 @@ static enum kw_status explain_build(struct worker *w, const struct kw_build_resu
 	return decide(w, r->cls, r->subclass, kw_subclass_meaning(r->subclass), f->log);
 }
 
+/* Of every object in the artefact: kernels may have one each. A gain where there is a disassembler; nothing depends on it. */
+static void count_opcodes(struct kw_op_build_one *one, const struct kw_bound_plan *plan)
+{
+	const struct kw_artefact *code = &one->result.artefact;
+	int64_t last = -1;
+
+	for (size_t i = 0; i < plan->kernel_count; i++) {
+		struct kw_kernel_facts f;
+		json_t *counts = NULL;
+
+		if (!kw_kernel_facts_get(code->facts, plan->kernels[i].name, &f) || f.code_offset <= last ||
+		    f.code_offset >= (int64_t)code->code_bytes)
+			continue;
+		last = f.code_offset;
+		if (kw_sass_count((const char *)code->code + last, code->code_bytes - (size_t)last, &counts, NULL) != KW_OK)
+			continue;
+		if (!one->sass)
+			one->sass = json_object();
+		json_object_update(one->sass, counts);
+		json_decref(counts);
+	}
+}
+
 /* The build of a case: one for each distinct set of defines, and whatever else this backend compiles for. */
 static enum kw_status find_build(struct worker *w, const struct kw_bound_plan *plan, int *index)
 {
@@ -124,8 +147,8 @@ static enum kw_status find_build(struct worker *w, const struct kw_bound_plan *p
 	if (s != KW_OK)
 		return s;
 	b->build_count++;
-	if (one->result.cls == KW_V_OK) /* a gain where there is a disassembler; nothing depends on it */
-		kw_sass_count(one->result.artefact.code, one->result.artefact.code_bytes, &one->sass, NULL);
+	if (one->result.cls == KW_V_OK)
+		count_opcodes(one, plan);
 	return one->result.cls == KW_V_OK ? KW_OK : explain_build(w, &one->result);
 }
 
