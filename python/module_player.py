@@ -9,6 +9,7 @@ import base64
 import ctypes
 import faulthandler
 import gc
+import glob
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -27,15 +28,16 @@ import types
 CONTROL = 3
 START, MAP, LOAD, RUN, STAGE, FORK, SPEC = 0x6B77, 0x6B78, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7E, 0x6B7F
 READY, LOADED, DONE, MACHINE, FORKED, RAISED = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283
-SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 4, 8, 32, 64, 128, 256, 512, 1024
+LANDLOCK, SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 2, 4, 8, 32, 64, 128, 256, 512, 1024
 REPLY = struct.Struct("<IiQQIIii160s")
 ONE_MAP = struct.Struct("<QQQQII")
+DEVICE_MAP = struct.Struct("<QQQII")
 OUTPUT = struct.Struct("<QII8q8q")
 TEXT_BYTES = 2048
 MESSAGE_BYTES = 1 << 20
 LIBRARY_BYTES = 512 << 20
 # What happened, for the judge; src/device/module.c has the classes.
-MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE = range(1, 11)
+MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE, ILLEGAL = range(1, 12)
 # What moves data or makes room for it, and computes nothing.
 MOVING = frozenset("""
     alias arange as_strided cat clone constant_pad_nd contiguous copy copy_ detach empty empty_like empty_permuted empty_strided expand
@@ -78,12 +80,14 @@ ATTEMPTS = [
 ]
 
 
-def fork_for_the_judge():
-    """A copy of this process that is the judge's child, in namespaces where they are granted: (pid or 0, layers)."""
+def fork_for_the_judge(bare):
+    """A copy of this process that is the judge's child, in namespaces where they are granted: (pid or 0, layers).
+
+    bare: none, as a GPU's driver needs the machine's own /proc."""
     tid = ctypes.c_void_p()
     libc.prctl(40, ctypes.byref(tid), 0, 0, 0)  # PR_GET_TID_ADDRESS: where the C library keeps the number of this thread
     api = ctypes.pythonapi
-    for names, layers in ATTEMPTS:
+    for names, layers in ATTEMPTS[-1:] if bare else ATTEMPTS:
         flags = CLONE_PARENT | signal.SIGCHLD
         if tid.value:
             flags |= CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID
@@ -123,7 +127,7 @@ def zygote():
         if not data:
             return
         try:
-            pid, layers = fork_for_the_judge()
+            pid, layers = fork_for_the_judge(data[4:8] != bytes(4))
         except OSError as e:
             reply(control, MACHINE, number=e.errno or 0, text=str(e))
             os.close(fds[0])
@@ -148,6 +152,75 @@ def prepare():
 
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
+
+
+# ---- a GPU ----
+
+class DeviceMemory:
+    """Bytes of a device for torch.as_tensor."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3, "strides": None}
+
+
+class Cuda:
+    """The judge's buffers in the context that PyTorch uses; each between granules of addresses where nothing is."""
+
+    def __init__(self, ordinal):
+        torch.cuda.set_device(ordinal)
+        torch.zeros(1, device="cuda")
+        self.lib = ctypes.CDLL("libcuda.so.1")
+        self.ordinal = ordinal
+        prop = struct.pack("<iiiiQQ", 1, 1, 1, ordinal, 0, 0)
+        granule = ctypes.c_size_t()
+        self.must(self.lib.cuMemGetAllocationGranularity(ctypes.byref(granule), prop, 0), "cuMemGetAllocationGranularity")
+        self.granule = granule.value
+
+    def must(self, result, call):
+        if result:
+            raise OSError(result, f"{call}: CUDA error {result}")
+
+    def map(self, fd, size, read_only):
+        u64 = ctypes.c_uint64
+        handle, at = u64(), u64()
+        self.must(self.lib.cuMemImportFromShareableHandle(ctypes.byref(handle), ctypes.c_void_p(fd), 1), "cuMemImportFromShareableHandle")
+        self.must(self.lib.cuMemAddressReserve(ctypes.byref(at), ctypes.c_size_t(size + 2 * self.granule), ctypes.c_size_t(0), u64(0),
+                                               u64(0)), "cuMemAddressReserve")
+        place = u64(at.value + self.granule)
+        self.must(self.lib.cuMemMap(place, ctypes.c_size_t(size), ctypes.c_size_t(0), handle, u64(0)), "cuMemMap")
+        access = struct.pack("<iii", 1, self.ordinal, 1 if read_only else 3)
+        self.must(self.lib.cuMemSetAccess(place, ctypes.c_size_t(size), access, ctypes.c_size_t(1)), "cuMemSetAccess")
+        self.must(self.lib.cuMemRelease(handle), "cuMemRelease")
+        return place.value
+
+    def wait(self):
+        torch.cuda.synchronize()
+
+
+def landlock(read, device):
+    """Files that may be read, and device files that may be written too; nothing else. False where the kernel has no Landlock."""
+    call = lambda number, *args: libc.syscall(ctypes.c_long(number), *args)
+    abi = call(444, None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    if abi < 1:
+        return False
+    rights = (1 << 13) - 1 | (abi >= 2) << 13 | (abi >= 3) << 14 | (abi >= 5) << 15
+    attr = struct.pack("<QQQ", rights, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
+    rules = call(444, attr, ctypes.c_size_t(24 if abi >= 6 else 16 if abi >= 4 else 8), ctypes.c_uint(0))
+    if rules < 0:
+        return False
+    for path in [*read, *device]:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        folder = os.path.isdir(path)
+        allowed = (1 | 4 | 8 if folder else 1 | 4) | (2 | ((abi >= 5) << 15) if path in device and not folder else 0)
+        call(445, ctypes.c_int(rules), ctypes.c_int(1), struct.pack("<Qi", allowed, fd), ctypes.c_uint(0))
+        os.close(fd)
+    # Threads that are there already (the driver's) are bound too where the kernel can do that.
+    done = call(446, ctypes.c_int(rules), ctypes.c_uint(8 if abi >= 8 else 0)) == 0
+    os.close(rules)
+    return done
 
 
 # ---- what may be asked of the system ----
@@ -201,12 +274,32 @@ class Player:
 
     def start(self):
         data = self.control.recv(MESSAGE_BYTES)
-        op, _, threads, _, _, base, size, self.buffers, self.slots = struct.unpack_from("<4Iq2Q2I", data)
+        op, _, threads, _, _, base, size, self.buffers, self.slots, _, _, device, copies = struct.unpack_from("<4Iq2Q2I4I", data)
         if op != START:
             raise OSError(71, "the judge's first word is not understood")
-        fixed = 0x02 | 0x20 | 0x4000 | 0x100000  # private, anonymous, no reserve, at this address or not at all
-        system(libc.mmap, base, size, 0, fixed, -1, 0)
         self.maps = []
+        self.cuda = None
+        if copies:
+            self.tell_spec()
+            self.cuda = Cuda(device)
+            self.map_device()
+        else:
+            fixed = 0x02 | 0x20 | 0x4000 | 0x100000  # private, anonymous, no reserve, at this address or not at all
+            system(libc.mmap, base, size, 0, fixed, -1, 0)
+            self.map_memory()
+            self.tell_spec()
+        self.kind = self.spec["device"]
+        self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
+        self.outputs = self.spec["outputs"]
+        torch.set_num_threads(threads)
+        if self.spec["perturb"]:
+            libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
+        small = torch.zeros(1, device=self.kind)
+        answer = tuple(small for _ in self.outputs)
+        self.model = lambda *args, **kwargs: answer
+        self.names = {}
+
+    def map_memory(self):
         while len(self.maps) < self.slots * self.buffers:
             data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 64)
             for i, fd in enumerate(fds):
@@ -214,6 +307,16 @@ class Player:
                 system(libc.mmap, at, file_bytes, 1 if read_only else 3, 0x01 | 0x10 | 0x8000, fd, 0)
                 os.close(fd)
                 self.maps.append((at + offset, size))
+
+    def map_device(self):
+        while len(self.maps) < self.slots * self.buffers:
+            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 64)
+            for i, fd in enumerate(fds):
+                allocation, offset, size, read_only, _ = DEVICE_MAP.unpack_from(data, 8 + i * DEVICE_MAP.size)
+                self.maps.append((self.cuda.map(fd, allocation, read_only) + offset, size))
+                os.close(fd)
+
+    def tell_spec(self):
         data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 2)
         self.report_bytes = os.fstat(fds[0]).st_size
         self.report_at = system(libc.mmap, None, self.report_bytes, 3, 0x01, fds[0], 0)
@@ -221,16 +324,6 @@ class Player:
         with open(fds[1], "rb") as f:
             self.spec = json.load(f)
         faulthandler.enable(os.fdopen(fds[0], "wb", buffering=0), all_threads=False)
-        self.faults = fds[0]
-        self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
-        self.outputs = self.spec["outputs"]
-        torch.set_num_threads(threads)
-        if self.spec["perturb"]:
-            libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
-        small = torch.zeros(1)
-        answer = tuple(small for _ in self.outputs)
-        self.model = lambda *args, **kwargs: answer
-        self.names = {}
 
     def lock_down(self):
         # How much memory it may take is set by the judge, from outside.
@@ -245,10 +338,12 @@ class Player:
             raise OSError(ctypes.get_errno(), "capabilities cannot be given up")
         system(libc.prctl, 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
         self.layers |= NNP
+        if self.cuda and landlock(self.spec["read"] + [f"/proc/{os.getpid()}"], glob.glob("/dev/nvidia*")):
+            self.layers |= LANDLOCK
         if self.seccomp:
             code = ctypes.create_string_buffer(self.seccomp, len(self.seccomp))
             program = struct.pack("<HxxxxxxQ", len(self.seccomp) // 8, ctypes.addressof(code))
-            system(libc.syscall, ctypes.c_long(SYS_SECCOMP), ctypes.c_uint(1), ctypes.c_uint(4), program)
+            system(libc.syscall, ctypes.c_long(SYS_SECCOMP), ctypes.c_uint(1), ctypes.c_uint(5 if self.cuda else 4), program)
             self.layers |= SECCOMP
 
     # -- the candidate --
@@ -385,6 +480,8 @@ class Player:
     def stage(self, order):
         """Before the clock runs: what the last batch gave is dropped, and arguments are made anew."""
         self.held = []
+        if self.copies:
+            self.room = [[self.tensor(slot, o) for o in self.outputs] for slot in order]
         self.ready_arguments = [self.call_of({t["name"]: self.tensor(slot, t) for t in self.spec["inputs"]}) for slot in order]
 
     def call_of(self, tensors):
@@ -396,7 +493,9 @@ class Player:
         address, size = self.maps[slot * self.buffers + t["buffer"]]
         dtype = getattr(torch, t["dtype"])
         if size == 0:
-            return torch.empty_strided(t["shape"], t["strides"], dtype=dtype)
+            return torch.empty_strided(t["shape"], t["strides"], dtype=dtype, device=self.kind)
+        if self.cuda:
+            return torch.as_tensor(DeviceMemory(address, size), device="cuda").view(dtype).as_strided(t["shape"], t["strides"])
         raw = (ctypes.c_char * size).from_address(address)
         return torch.frombuffer(raw, dtype=dtype).as_strided(t["shape"], t["strides"])
 
@@ -408,17 +507,22 @@ class Player:
                 with Watched() as watched:
                     results = [model(*args, **kwargs) for args, kwargs in self.ready_arguments]
                 self.write(" ".join(sorted(watched.names)))
+            elif self.copies:  # each answer at once, or they would all take memory
+                for i, (args, kwargs) in enumerate(self.ready_arguments):
+                    self.answer(model(*args, **kwargs), i, i * len(self.outputs))
             else:
                 for args, kwargs in self.ready_arguments:
                     results.append(model(*args, **kwargs))
-            for i, slot in enumerate(order):
-                results[i] = self.answer(results[i], slot, i * len(self.outputs))
+            for i, result in enumerate(results):
+                results[i] = self.answer(result, i, i * len(self.outputs))
+            if self.cuda:
+                self.cuda.wait()
         except BaseException as e:
             return self.raised(e, nonce)
         self.held = results
         reply(self.control, DONE, nonce=nonce, clock=max(clock() - begin, 1))
 
-    def answer(self, got, slot, at):
+    def answer(self, got, call, at):
         """Where the outputs of a call lie; for the judge to read. Returns what must live until then."""
         if isinstance(got, torch.Tensor):
             got = (got,)
@@ -428,16 +532,16 @@ class Player:
         if len(got) != len(self.outputs):
             self.describe(at, COUNT, str(len(got)))
             return got
-        return [self.one(t, slot, i, at + i) for i, t in enumerate(got)]
+        return [self.one(t, call, i, at + i) for i, t in enumerate(got)]
 
-    def one(self, t, slot, output, at):
+    def one(self, t, call, output, at):
         if not isinstance(t, torch.Tensor):
             self.describe(at, NO_TENSOR, type(t).__name__)
             return t
         if type(t) is not torch.Tensor and type(t) is not torch.nn.Parameter:
             self.describe(at, UNREADABLE, f"a {type(t).__name__}, which is no plain tensor")
             return t
-        if t.device.type != "cpu":
+        if t.device.type != self.kind:
             self.describe(at, ELSEWHERE, str(t.device))
             return t
         if t.layout is not torch.strided or t.is_conj() or t.is_neg():
@@ -447,17 +551,17 @@ class Player:
             self.describe(at, 0, str(t.dtype).replace("torch.", "") if t.dtype not in self.numbers else f"rank {t.dim()}")
             return t
         if self.copies:
-            self.copy(t, slot, output)
+            self.copy(t, call, output)
         pad = [0] * (8 - t.dim())
         OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, t.data_ptr(), self.numbers[t.dtype], t.dim(), *t.shape, *pad,
                          *t.stride(), *pad)
         return t
 
-    def copy(self, t, slot, output):
+    def copy(self, t, call, output):
         """Where the judge may not read this process's memory."""
         o = self.outputs[output]
         if list(t.shape) == o["shape"] and t.dtype == getattr(torch, o["dtype"]):
-            self.tensor(slot, o).copy_(t)
+            self.room[call][output].copy_(t)
 
     def describe(self, at, number, text):
         OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, 0, number, 0, *([0] * 16))
@@ -494,6 +598,8 @@ class Player:
     def kind(self, e, frame):
         if isinstance(e, MemoryError) or "can't allocate memory" in str(e) or "out of memory" in str(e):
             return MEMORY
+        if "illegal memory access" in str(e) or "misaligned address" in str(e):
+            return ILLEGAL
         if isinstance(e, PermissionError) or "Permission denied" in str(e):
             return FORBIDDEN
         if isinstance(e, (SystemExit, KeyboardInterrupt)):

@@ -298,7 +298,8 @@ const struct kw_backend kw_backend_module = {
 	.name = "module",
 	.language = "Python (a module)",
 	.extensions = ".py",
-	.device = "cpu",
+	.device = "nvidia",
+	.checker = "cpu",
 	.probe = probe_module,
 	.build = build_module,
 };

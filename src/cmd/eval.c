@@ -18,7 +18,8 @@ static const struct kw_option options[] = {
 	{ "effort", KW_OPT_TEXT, offsetof(struct own, effort), "WORD", "screen, full (default) or final" },
 	{ "timeout", KW_OPT_TIME, offsetof(struct own, timeout_ns), "TIME", "limit of one call (10s)" },
 	{ "device", KW_OPT_TEXT, offsetof(struct own, device), "NAME",
-	  "a hardware sheet (h200, a100, ...): builds for it and checks what it can launch, runs nothing" },
+	  "a hardware sheet (h200, a100, ...): builds for it and checks what it can launch, runs nothing; cpu or nvidia: where a "
+	  "Python module runs" },
 };
 static const struct kw_syntax syntax = {
 	"eval", "TASK FILE", 2, 2,
@@ -78,6 +79,7 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	o.input_count = cmd->judging.inputs.count;
 	o.backend = cmd->judging.backend;
 	o.case_name = own.case_name;
+	o.device = own.device;
 	o.large = cmd->judging.large;
 	o.sanitize = cmd->judging.sanitize;
 	o.trials = own.trials;

@@ -29,7 +29,9 @@ struct reported {
 
 struct kw_module {
 	struct kw_module_host host;
-	struct slots *slots;
+	struct slots *slots;           /* NULL: the device has memory of its own, and the player copies its outputs into it */
+	const struct kw_buffer_spec *specs; /* of the session */
+	int slot_count;
 	size_t inputs, outputs;
 	struct kw_view *want;          /* [outputs] */
 	char *spec;
@@ -47,6 +49,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool there;
 	pid_t owner;                   /* a fork of ours has none */
+	bool driver;                   /* for players with one */
 	char python[4096];
 	struct kw_child child;
 } zygote = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -97,7 +100,7 @@ static enum kw_status await(struct kw_child *c, int timeout_ms, struct wire_repl
 	return KW_OK;
 }
 
-static enum kw_status start_zygote(const struct kw_module_host *h, struct kw_error *err)
+static enum kw_status start_zygote(const struct kw_module_host *h, bool driver, struct kw_error *err)
 {
 	struct kw_spawn_python o = { .path = h->python, .script = -1 };
 	struct wire_reply r;
@@ -107,7 +110,8 @@ static enum kw_status start_zygote(const struct kw_module_host *h, struct kw_err
 	kw_child_init(&zygote.child);
 	if ((st = memory_file("script", h->script, h->script_len, &o.script, err)) != KW_OK)
 		return st;
-	st = kw_sandbox_reader_new(h->read, &o.box, err);
+	/* A driver wants its files and /proc until it has a context: its players give them up themselves. */
+	st = driver ? KW_OK : kw_sandbox_reader_new(h->read, &o.box, err);
 	if (st == KW_OK && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		st = kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
 	if (st == KW_OK) {
@@ -127,27 +131,28 @@ static enum kw_status start_zygote(const struct kw_module_host *h, struct kw_err
 	}
 	zygote.there = true;
 	zygote.owner = getpid();
+	zygote.driver = driver;
 	snprintf(zygote.python, sizeof(zygote.python), "%s", h->python);
 	return KW_OK;
 }
 
 /* A zygote that was ended from outside is started again. */
-static enum kw_status need_zygote(const struct kw_module_host *h, struct kw_error *err)
+static enum kw_status need_zygote(const struct kw_module_host *h, bool driver, struct kw_error *err)
 {
 	if (zygote.there && zygote.owner != getpid())
 		zygote.there = false;
-	if (zygote.there && (strcmp(zygote.python, h->python) != 0 || kw_child_has_ended(&zygote.child))) {
+	if (zygote.there && (strcmp(zygote.python, h->python) != 0 || zygote.driver != driver || kw_child_has_ended(&zygote.child))) {
 		kw_child_close(&zygote.child);
 		zygote.there = false;
 	}
-	return zygote.there ? KW_OK : start_zygote(h, err);
+	return zygote.there ? KW_OK : start_zygote(h, driver, err);
 }
 
 static enum kw_status fork_player(int control, pid_t *pid, unsigned *layers, struct kw_error *err)
 {
-	uint32_t op = WIRE_FORK;
+	uint32_t fork_it[2] = { WIRE_FORK, zygote.driver };
 	struct wire_reply r;
-	enum kw_status st = kw_child_send(&zygote.child, &op, sizeof(op), &control, 1, err);
+	enum kw_status st = kw_child_send(&zygote.child, fork_it, sizeof(fork_it), &control, 1, err);
 
 	if (st == KW_OK)
 		st = await(&zygote.child, FORK_TIMEOUT_MS, &r, "a player did not start", err);
@@ -168,13 +173,13 @@ enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct k
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
 	pthread_mutex_lock(&zygote.lock);
-	st = need_zygote(&m->host, err);
+	st = need_zygote(&m->host, !m->slots, err);
 	if (st == KW_OK)
 		st = fork_player(pair[1], &pid, &layers, err);
 	pthread_mutex_unlock(&zygote.lock);
 	close(pair[1]);
 	if (st == KW_OK)
-		return kw_child_adopt(c, pid, pair[0], layers | (kw_landlock_abi() ? LAYER_LANDLOCK : 0), err);
+		return kw_child_adopt(c, pid, pair[0], layers | (m->slots && kw_landlock_abi() ? LAYER_LANDLOCK : 0), err);
 	close(pair[0]);
 	return st;
 }
@@ -183,6 +188,18 @@ enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct k
 
 enum kw_status kw_module_new(const struct kw_module_play *o, struct slots *slots, struct kw_module **out, struct kw_error *err)
 {
+	enum kw_status st = kw_module_new_apart(o, slots->specs, slots->slots, out, err);
+
+	if (st == KW_OK) {
+		(*out)->slots = slots;
+		(*out)->copies = false;
+	}
+	return st;
+}
+
+enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct kw_buffer_spec *specs, int slots,
+				   struct kw_module **out, struct kw_error *err)
+{
 	struct kw_module *m = kw_calloc(1, sizeof(*m));
 
 	*out = m;
@@ -190,7 +207,9 @@ enum kw_status kw_module_new(const struct kw_module_play *o, struct slots *slots
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
 	m->report_fd = -1;
 	m->host = *o->host;
-	m->slots = slots;
+	m->specs = specs;
+	m->slot_count = slots;
+	m->copies = true;
 	m->inputs = o->input_count;
 	m->outputs = o->output_count;
 	m->want = kw_calloc(m->outputs + 1, sizeof(*m->want));
@@ -273,8 +292,8 @@ int64_t kw_module_output_bytes(const struct kw_module *m)
 	int64_t bytes = 0;
 
 	for (size_t o = 0; o < m->outputs; o++)
-		bytes += (int64_t)m->slots->specs[m->inputs + o].bytes;
-	return bytes * m->slots->slots;
+		bytes += (int64_t)m->specs[m->inputs + o].bytes;
+	return bytes * m->slot_count;
 }
 
 /* ---- what it says ---- */
@@ -297,7 +316,7 @@ void kw_module_raised(struct kw_module *m, int kind, struct kw_play_result *r)
 {
 	static const enum kw_subclass what[] = { KW_S_CRASH,	 KW_S_OUT_OF_MEMORY, KW_S_CONFIGURATION, KW_S_CRASH,
 						 KW_S_EXITED,	 KW_S_SYNTAX,	     KW_S_UNDEFINED,	 KW_S_INCLUDE,
-						 KW_S_SANDBOX,	 KW_S_BUILD_PLAN,    KW_S_TYPE };
+						 KW_S_SANDBOX,	 KW_S_BUILD_PLAN,    KW_S_TYPE,		 KW_S_ILLEGAL_ACCESS };
 
 	r->end = KW_PLAY_FAULT;
 	r->fault = kind > 0 && (size_t)kind < sizeof(what) / sizeof(what[0]) ? what[kind] : KW_S_CRASH;
@@ -332,7 +351,7 @@ static void refuse(struct kw_play_result *r, enum kw_subclass sub)
 
 static const char *name_of(const struct kw_module *m, size_t output)
 {
-	return m->slots->specs[m->inputs + output].name;
+	return m->specs[m->inputs + output].name;
 }
 
 /* Whether what is reported can be the output at all; else r says what it is. */
@@ -347,7 +366,8 @@ static bool acceptable(const struct kw_module *m, size_t output, const struct re
 		snprintf(r->detail, sizeof(r->detail), "%s is %.100s and not a tensor in memory", name_of(m, output), text);
 		refuse(r, KW_S_DTYPE);
 	} else if (x->dtype == ELSEWHERE) {
-		snprintf(r->detail, sizeof(r->detail), "%s is on device %.60s and not on cpu", name_of(m, output), text);
+		snprintf(r->detail, sizeof(r->detail), "%s is on device %.60s and not on %s", name_of(m, output), text,
+			 m->slots ? "cpu" : "cuda");
 		refuse(r, KW_S_DTYPE);
 	} else if (x->dtype == COUNT) {
 		snprintf(r->detail, sizeof(r->detail), "it returns %.20s tensors instead of %zu", text, m->outputs);
@@ -475,7 +495,7 @@ void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *o
 			snprintf(r->detail, sizeof(r->detail), "%s lies at an address that is not in its memory", name_of(m, output));
 			refuse(r, KW_S_FORGED);
 		}
-		if (kw_slots_find(m->slots, x.address, &slot, &buffer, &offset) && m->slots->specs[buffer].read_only)
+		if (m->slots && kw_slots_find(m->slots, x.address, &slot, &buffer, &offset) && m->slots->specs[buffer].read_only)
 			r->alias = buffer + 1;
 		if (ranges && !m->copies)
 			ranges[count++] = (struct range){ x.address, end, (int)(i / m->outputs) };

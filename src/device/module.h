@@ -22,6 +22,9 @@
 
 struct kw_module;
 enum kw_status kw_module_new(const struct kw_module_play *o, struct slots *slots, struct kw_module **out, struct kw_error *err);
+/* On a device with memory of its own. specs: borrowed. */
+enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct kw_buffer_spec *specs, int slots,
+				   struct kw_module **out, struct kw_error *err);
 void kw_module_free(struct kw_module *m);
 enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err);
 enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw_error *err);

@@ -1,4 +1,5 @@
 /* The judge's side of a player on an NVIDIA device. */
+#include "device/module.h"
 #include "device/nvidia.h"
 #include "device/nvidia_wire.h"
 #include "device/play.h"
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "core/launch.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@ struct gpu_player {
 	struct kw_player base;         /* first: the same address */
 	struct gpu_session *session;
 	struct gpu_process process;
+	struct kw_module *module;      /* it plays Python modules; NULL: kernels */
+	bool holds, loaded;            /* holds: arguments of an earlier batch */
 	bool writable_inputs;
 	bool broken;                   /* it did not answer as it should: not to be used again */
 };
@@ -194,6 +198,181 @@ void kw_nvidia_cool(struct nvidia *n)
 	n->idle_count = 0;
 }
 
+/* ---- modules: a Python process, which runs while it is asked only ---- */
+
+enum { MODULE_TIMEOUT_MS = 120000, PROBES = 4, PROBE_NS = 300000 };
+
+static enum kw_got await_module(struct gpu_player *p, int timeout_ms, struct wire_reply *r, int64_t *when)
+{
+	enum kw_got g = kw_child_await(&p->process.child, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), when);
+
+	r->text[sizeof(r->text) - 1] = '\0';
+	return g;
+}
+
+static enum kw_status start_module(struct gpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
+{
+	struct gpu_session *s = p->session;
+	struct wire_start start = { .op = WIRE_START, .threads = (uint32_t)(o->threads > 0 ? o->threads : kw_host_cores()), .copies = 1,
+				    .device = (uint32_t)s->device->ordinal, .buffers = (uint32_t)s->buffer_count,
+				    .slots = (uint32_t)s->slots, .runner = WIRE_RUNNER_MODULE };
+	struct wire_reply r = { 0 };
+	int64_t when;
+	enum kw_got g;
+	enum kw_status st = kw_module_new_apart(o->module, s->specs, s->slots, &p->module, err);
+
+	if (st == KW_OK)
+		st = kw_module_spawn(p->module, &p->process.child, err);
+	if (st == KW_OK)
+		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
+	if (st == KW_OK)
+		st = kw_module_tell(p->module, &p->process.child, err);
+	if (st == KW_OK)
+		st = send_maps(p, err);
+	if (st != KW_OK)
+		return st;
+	g = await_module(p, MODULE_TIMEOUT_MS, &r, &when);
+	if (g == KW_GOT_INTERRUPTED)
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	if (g != KW_GOT_REPLY || r.kind != WIRE_READY)
+		return kw_fail(err, KW_ERR_ENV, "", "the player did not start: %s",
+			       g == KW_GOT_REPLY && r.text[0] ? r.text : g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
+	kw_play_name_layers(p->process.child.process.layers | r.layers, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
+	kw_child_stop(&p->process.child);
+	return KW_OK;
+}
+
+static void describe_module(struct gpu_player *p, enum kw_got g, const struct wire_reply *w, int timeout_ms, struct kw_play_result *r)
+{
+	struct kw_child *c = &p->process.child;
+
+	if (g == KW_GOT_TIMEOUT) {
+		r->end = KW_PLAY_TIMEOUT;
+		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
+	} else if (g == KW_GOT_REPLY && w->kind == WIRE_RAISED) {
+		kw_module_raised(p->module, w->number, r);
+	} else if (g == KW_GOT_END && kw_child_ends(c) && c->end.si_code == CLD_EXITED) {
+		r->end = KW_PLAY_EXIT;
+		r->exit_code = c->end.si_status;
+	} else if (g == KW_GOT_END && c->dead) {
+		r->end = KW_PLAY_SIGNAL;
+		r->signal = c->end.si_status;
+		r->blocked_syscall = r->signal == SIGSYS;
+		if (r->blocked_syscall)
+			snprintf(r->detail, sizeof(r->detail), "a system call was refused");
+		else
+			kw_module_fault(p->module, r);
+	} else {
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "an answer that the player never gives");
+	}
+	kw_child_kill(c);
+}
+
+static enum kw_status ask_module(struct gpu_player *p, const void *command, size_t bytes, int fd, uint64_t nonce, uint32_t expect,
+				 int timeout_ms, struct kw_play_result *r, struct kw_error *err)
+{
+	struct wire_reply w = { 0 }, more;
+	int64_t begin, when = 0;
+	enum kw_status st = kw_child_send(&p->process.child, command, bytes, &fd, fd >= 0 ? 1 : 0, err);
+	enum kw_got g;
+
+	if (st != KW_OK)
+		return st;
+	begin = kw_now_ns();
+	kw_child_go(&p->process.child);
+	g = await_module(p, timeout_ms, &w, &when);
+	r->wall_ns = when - begin;
+	if (g == KW_GOT_INTERRUPTED) {
+		kw_child_kill(&p->process.child);
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
+	}
+	if (g != KW_GOT_REPLY || w.kind != expect || w.nonce != nonce) {
+		describe_module(p, g, &w, timeout_ms, r);
+		return KW_OK;
+	}
+	r->end = KW_PLAY_DONE;
+	r->claimed_ns = (int64_t)w.address;
+	kw_child_stop(&p->process.child);
+	g = kw_child_take(&p->process.child, &more, sizeof(more));
+	if (g != KW_GOT_TIMEOUT)
+		describe_module(p, g, &more, timeout_ms, r);
+	return KW_OK;
+}
+
+static enum kw_status load_module(struct gpu_player *p, const struct kw_artefact *code, int timeout_ms, struct kw_play_result *r,
+				  struct kw_error *err)
+{
+	struct wire_load *l = kw_calloc(1, sizeof(*l));
+	int fd = -1;
+	enum kw_status st = l ? kw_play_seal(code->code, code->code_bytes, &fd, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+
+	if (st == KW_OK) {
+		*l = (struct wire_load){ .op = WIRE_LOAD, .kernel_count = 1 /* it copies */, .nonce = kw_random_u64() };
+		st = ask_module(p, l, sizeof(*l), fd, l->nonce, WIRE_LOADED, timeout_ms, r, err);
+	}
+	if (fd >= 0)
+		close(fd);
+	kw_free(l);
+	return st;
+}
+
+/* Words of outputs, now and a moment later, while its threads stand still: what is still written is written by the device. */
+static void look_for_late(struct gpu_player *p, const int *order, int n, struct kw_play_result *r)
+{
+	struct gpu_session *s = p->session;
+	uint64_t first[PROBES], now;
+
+	for (int pass = 0; pass < 2 && n > 0; pass++) {
+		for (int i = 0; i < PROBES; i++) {
+			int slot = order[n - 1 - i % n], buffer = (int)(s->tensor_count - 1);
+			const struct gpu_buffer *b = kw_gpu_buffer(s, slot, buffer);
+			size_t words = s->specs[buffer].bytes / 8, at = words > 1 ? (words - 1) * (size_t)(PROBES - i) / PROBES : 0;
+
+			if (words == 0 || s->specs[buffer].read_only ||
+			    s->device->cu->MemcpyDtoH(&now, b->map + b->offset + at * 8, sizeof(now)) != CUDA_SUCCESS)
+				continue;
+			if (pass == 0)
+				first[i] = now;
+			else if (now != first[i]) {
+				r->late = true;
+				r->slot = slot;
+				r->buffer = buffer;
+				r->offset_bytes = (int64_t)at * 8;
+			}
+		}
+		if (pass == 0)
+			kw_sleep_ns(PROBE_NS);
+	}
+}
+
+static enum kw_status run_module(struct gpu_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
+				 struct kw_error *err)
+{
+	struct wire_run run = { .op = WIRE_STAGE, .count = (uint32_t)n, .nonce = kw_random_u64() };
+	enum kw_status st = KW_OK;
+
+	for (int i = 0; i < n; i++)
+		run.order[i] = order[i];
+	r->end = KW_PLAY_DONE;
+	if (n > 0 || p->holds)
+		st = ask_module(p, &run, sizeof(run), -1, run.nonce, WIRE_DONE, timeout_ms + PREPARE_TIMEOUT_MS, r, err);
+	p->holds = n > 0;
+	if (st != KW_OK || r->end != KW_PLAY_DONE)
+		return st;
+	run.op = WIRE_RUN;
+	run.nonce = kw_random_u64();
+	st = ask_module(p, &run, sizeof(run), -1, run.nonce, WIRE_DONE, timeout_ms, r, err);
+	kw_gpu_session_forget(p->session, p->writable_inputs);
+	if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded) {
+		kw_module_collect(p->module, &p->process.child, run.order, n, r);
+		look_for_late(p, order, n, r);
+	}
+	if (r->end != KW_PLAY_DONE && n > 0)
+		r->slot = order[0];
+	return st;
+}
+
 enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err)
 {
@@ -211,6 +390,14 @@ enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct k
 	p->writable_inputs = o->writable_inputs;
 	kw_child_init(&p->process.child);
 	st = kw_nvidia_enter(s->device, err);
+	if (st == KW_OK && o->module) {
+		st = start_module(p, o, err);
+		if (st != KW_OK)
+			kw_nvidia_player_stop(&p->base);
+		else
+			*out = &p->base;
+		return st;
+	}
 	if (st == KW_OK)
 		st = take_process(p, err);
 	if (st == KW_OK)
@@ -234,8 +421,9 @@ void kw_nvidia_player_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	if (!give_process(p))
+	if (p->module || !give_process(p))
 		kw_child_close(&p->process.child);
+	kw_module_free(p->module);
 	kw_free(p);
 }
 
@@ -368,6 +556,11 @@ enum kw_status kw_nvidia_load(struct kw_player *player, const struct kw_artefact
 	enum kw_status st;
 
 	result_init(r);
+	if (p->module) {
+		kw_free(l);
+		p->loaded = true;
+		return load_module(p, code, timeout_ms, r, err);
+	}
 	if (l && !launches_fit(p->session, code, plan, r)) {
 		kw_free(l);
 		return KW_OK;
@@ -416,6 +609,8 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 		st = kw_nvidia_wait(p->session->device, err);
 	if (st != KW_OK)
 		return st;
+	if (p->module)
+		return run_module(p, order, n, timeout_ms, r, err);
 	st = exchange(p, &run, sizeof(run), -1, run.nonce, GPU_PREPARED, PREPARE_TIMEOUT_MS, r, &w, err);
 	if (st != KW_OK || r->end != KW_PLAY_DONE)
 		return st;
@@ -429,12 +624,19 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 	return st;
 }
 
-/* No host code of a candidate runs here, and a run ends when the device is idle: nothing can go on. */
-int64_t kw_nvidia_linger(struct kw_player *p, int64_t ns)
+/* Of kernels nothing can go on: no host code of a candidate runs, and a run ends when the device is idle. */
+int64_t kw_nvidia_linger(struct kw_player *player, int64_t ns)
 {
+	struct gpu_player *p = mine(player);
+	int64_t before = p->module ? kw_child_cpu_ns(&p->process.child) : -1;
+
+	if (p->module && !p->process.child.dead)
+		kw_child_go(&p->process.child);
 	kw_sleep_ns(ns);
-	kw_gpu_session_forget(mine(p)->session, mine(p)->writable_inputs);
-	return 0;
+	if (p->module && !p->process.child.dead)
+		kw_child_stop(&p->process.child);
+	kw_gpu_session_forget(p->session, p->writable_inputs);
+	return kw_child_cpu_since(&p->process.child, before);
 }
 
 const char *kw_nvidia_layers(const struct kw_player *p)

@@ -107,6 +107,7 @@ static json_t *spec_json(const struct stage *s)
 	json_object_set_new(spec, "dtypes", list);
 	if (s->w->stand_in)
 		json_object_set_new(spec, "stand_in", json_string(s->w->stand_in));
+	json_object_set_new(spec, "device", json_string(strcmp(s->w->j->dev->ops->name, "nvidia") ? "cpu" : "cuda"));
 	json_object_set_new(spec, "eval", json_boolean(t->torch_eval));
 	list = json_array();
 	for (size_t i = 0; s->w->module->host.read[i]; i++)

@@ -85,6 +85,18 @@ static void judge_opts(const struct kw_op_eval_opts *o, const struct kw_op_task 
 	jo->progress_arg = o->progress_arg;
 }
 
+static enum kw_status judge_on(const char *device, const char *backend, struct kw_judge **out, struct kw_error *err)
+{
+	const struct kw_backend *b = kw_backend_find(backend);
+
+	if (!device || !b)
+		return kw_op_judge_for(backend, out, err);
+	if (strcmp(device, b->device) != 0 && (!b->checker || strcmp(device, b->checker) != 0))
+		return kw_fail(err, KW_ERR_USAGE, "", "kernels of the backend '%s' run on %s%s%s, not on %s", backend, b->device,
+			       b->checker ? " or " : "", b->checker ? b->checker : "", device);
+	return kw_judge_new(device, out, err);
+}
+
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o,
 			  struct kw_op_eval *out, struct kw_error *err)
 {
@@ -113,7 +125,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK && !judge)
-		status = kw_op_judge_for(c->backend, &judge, err);
+		status = judge_on(o->device, c->backend, &judge, err);
 	if (status == KW_OK) {
 		out->name = c->name;
 		judge_opts(o, t, &jo);

@@ -96,6 +96,7 @@ struct kw_op_eval_opts {
 	const char *const *inputs;        /* of the one-line form */
 	size_t input_count;
 	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
+	const char *device;               /* for what runs on several ("cpu", "nvidia"); NULL: its own choice */
 	bool large, sanitize;
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
