@@ -7,7 +7,7 @@
 
 #include "profile/input.h"
 
-enum { MAX_NAMES = 256, MAX_LOOPS = 64 };
+enum { MAX_NAMES = 256, MAX_LOOPS = 64, MOST_ROUNDS = 32 };
 
 enum name_kind { INTEGER, CONSTANT, LANE, SHARED, LOCAL_ARRAY };
 struct name {
@@ -462,6 +462,9 @@ static void loop(struct scan *s, size_t i)
 	       !kw_token_is(s->t, at, ">") && !kw_token_is(s->t, at, ">="))
 		at++;
 	l->fixed = at + 1 < close && is_constant(s, at + 1);
+	/* A few rounds, as over the warps of a block, are how a reduction ends. */
+	if (i < s->guard_end && !(l->fixed && value_of(s, at + 1) > 0 && value_of(s, at + 1) <= MOST_ROUNDS))
+		fact(s, KW_M_CODE_SERIAL, i);
 }
 
 static void guard(struct scan *s, size_t i)
