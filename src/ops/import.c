@@ -420,9 +420,9 @@ static enum kw_status read_file(const struct kw_op_import_opts *o, const char *b
 
 	if (status != KW_OK)
 		return status;
-	if (strcmp(backend, "c") != 0 && strcmp(backend, "cuda") != 0 && strcmp(backend, "opencl") != 0)
-		return kw_fail(err, KW_ERR_INPUT, o->file, "kernels in C, CUDA and OpenCL are converted, not in %s", backend);
-	if (strstr(*text, "//@ kernel"))
+	if (strcmp(backend, "c") != 0 && strcmp(backend, "cuda") != 0 && strcmp(backend, "opencl") != 0 && strcmp(backend, "triton") != 0)
+		return kw_fail(err, KW_ERR_INPUT, o->file, "kernels in C, CUDA, OpenCL and Triton are converted, not in %s", backend);
+	if (strstr(*text, strcmp(backend, "triton") == 0 ? "#@ kernel" : "//@ kernel"))
 		return kw_fail(err, KW_ERR_USAGE, o->file, "this is a candidate already: it has kernel lines");
 	if (kw_path_exists(o->out))
 		return kw_fail(err, KW_ERR_USAGE, o->out, "is there already; name another file by --out");
@@ -444,14 +444,16 @@ enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_impo
 	kw_buf_init(&m.missing, TEXT_MAX);
 	m.task = &task.task;
 	m.backend = o->backend ? o->backend : !dot ? "" : strcmp(dot, ".cu") == 0 ? "cuda" : strcmp(dot, ".cl") == 0 ? "opencl"
-		    : strcmp(dot, ".c") == 0 ? "c" : strcmp(dot, ".py") == 0 ? "Python" : "";
+		    : strcmp(dot, ".c") == 0 ? "c" : strcmp(dot, ".py") == 0 ? "triton" : "";
 	if (status == KW_OK && !m.backend[0])
 		status = kw_fail(err, KW_ERR_USAGE, o->file, "the ending says no language (.c .cu .cl are known); give --backend");
 	if (status == KW_OK)
 		status = read_file(o, m.backend, &out->arena, &text, &len, err);
-	if (status == KW_OK && !kw_tokens_read(&m.t, text, len, &out->arena))
+	if (status == KW_OK && strcmp(m.backend, "triton") == 0) {
+		status = kw_op_import_triton(o, m.task, text, out, err);
+	} else if (status == KW_OK && !kw_tokens_read(&m.t, text, len, &out->arena)) {
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a kernel");
-	if (status == KW_OK) {
+	} else if (status == KW_OK) {
 		find_kernels(&m);
 		find_launches(&m);
 		status = convert(&m, text, len);

@@ -23,6 +23,9 @@ enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e, con
 /* The tuner's reports of a run as its fact "tune". */
 json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r);
 
+/* import_triton.c: fills out's texts from a file in Triton. */
+enum kw_status kw_op_import_triton(const struct kw_op_import_opts *o, const struct kw_task *t, const char *text, struct kw_op_import *out,
+				   struct kw_error *err);
 /* KW_ERR_INPUT unless some perf case has work that can be timed. */
 enum kw_status kw_op_check_perf(const struct kw_op_task *t, struct kw_error *err);
 enum kw_status kw_op_put_reasons(struct kw_store *s, int64_t run_id, const char *const *reasons, size_t count,
