@@ -288,13 +288,13 @@ class Player:
             system(libc.mmap, base, size, 0, fixed, -1, 0)
             self.map_memory()
             self.tell_spec()
-        self.kind = self.spec["device"]
+        self.device_type = self.spec["device"]
         self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
         self.outputs = self.spec["outputs"]
         torch.set_num_threads(threads)
         if self.spec["perturb"]:
             libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
-        small = torch.zeros(1, device=self.kind)
+        small = torch.zeros(1, device=self.device_type)
         answer = tuple(small for _ in self.outputs)
         self.model = lambda *args, **kwargs: answer
         self.names = {}
@@ -493,7 +493,7 @@ class Player:
         address, size = self.maps[slot * self.buffers + t["buffer"]]
         dtype = getattr(torch, t["dtype"])
         if size == 0:
-            return torch.empty_strided(t["shape"], t["strides"], dtype=dtype, device=self.kind)
+            return torch.empty_strided(t["shape"], t["strides"], dtype=dtype, device=self.device_type)
         if self.cuda:
             return torch.as_tensor(DeviceMemory(address, size), device="cuda").view(dtype).as_strided(t["shape"], t["strides"])
         raw = (ctypes.c_char * size).from_address(address)
@@ -541,7 +541,7 @@ class Player:
         if type(t) is not torch.Tensor and type(t) is not torch.nn.Parameter:
             self.describe(at, UNREADABLE, f"a {type(t).__name__}, which is no plain tensor")
             return t
-        if t.device.type != self.kind:
+        if t.device.type != self.device_type:
             self.describe(at, ELSEWHERE, str(t.device))
             return t
         if t.layout is not torch.strided or t.is_conj() or t.is_neg():
