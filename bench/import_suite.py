@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How many problems of a suite in KernelBench's form are described, and become expressions.
 
-    bench/import_suite.py --path KernelBench/KernelBench [--levels 1,2,3] [--verify] [--out results.md] [--seconds 150]
+    bench/import_suite.py --path KernelBench/KernelBench [--levels 1,2,3] [--verify] [--log log.jsonl] [--out results.md] [--seconds 150]
 
 --path holds level1, level2, ... with a problem a file. --verify compares each expression with PyTorch in f64, on the same numbers,
 after making the constants at the top of the file smaller as far as the model still works (make unit builds what it needs).
-Each problem is described in a process of its own, which may run for --seconds.
+Each problem is described in a process of its own, which may run for --seconds. What --log holds already is not done again.
 """
 import argparse
 import ast
@@ -177,29 +177,59 @@ def table(found, options):
     return "\n".join(lines) + "\n"
 
 
+def said(options, level, name, result, known):
+    print(level, name, json.dumps(result), file=sys.stderr, flush=True)
+    if options.log and not known:
+        with open(options.log, "a") as f:
+            f.write(json.dumps([level, name, result]) + "\n")
+
+
+WARM = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.softmax(0)
+def get_inputs():
+    return [torch.rand(3)]
+"""
+
+
+def warm(folder):
+    """PyTorch loads much of itself at the first export; children then have it."""
+    path = os.path.join(folder, "warm.py")
+    with open(path, "w") as f:
+        f.write(WARM)
+    describe.answer({"path": path}, [])
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--path", required=True)
     p.add_argument("--levels", default="1,2,3")
     p.add_argument("--only", default="", help="files whose name holds this")
     p.add_argument("--verify", action="store_true")
+    p.add_argument("--log", help="a line of JSON for each problem")
     p.add_argument("--out")
     p.add_argument("--seconds", type=int, default=150)
     p.add_argument("--loud", action="store_true", help="what children print")
     options = p.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found = {}
+    found, known = {}, {}
+    if options.log and os.path.exists(options.log):
+        with open(options.log) as f:
+            known = {tuple(row[:2]): row[2] for row in map(json.loads, f)}
     with tempfile.TemporaryDirectory() as folder:
+        warm(folder)
         for level in options.levels.split(","):
             paths = sorted(glob.glob(os.path.join(options.path, "level" + level, "*.py")), key=order)
             if not paths:
                 sys.exit("%s has no level%s with problems" % (options.path, level))
             found[level] = []
             for path in paths:
-                if options.only in os.path.basename(path):
-                    found[level].append((path, in_child(path, options, folder)))
-                    print(level, os.path.basename(path), json.dumps(found[level][-1][1]), file=sys.stderr, flush=True)
+                name = os.path.basename(path)
+                if options.only in name:
+                    found[level].append((path, known.get((level, name)) or in_child(path, options, folder)))
+                    said(options, level, name, found[level][-1][1], (level, name) in known)
     text = table(found, options)
     if options.out:
         with open(options.out, "w") as f:

@@ -729,7 +729,59 @@ def attention(c):
 
 @writer("lstm", "gru", "rnn_tanh", "rnn_relu")
 def recurrent(c):
-    c.refuse("over %d steps: a recurrence" % c.meta(0).shape[1 if c.raw("batch_first", False) else 0])
+    """Layers and directions one by one, steps first: the products of the inputs, then the recurrence."""
+    c.want(c.overload == "input", "of packed sequences")
+    layers, both, first = c.raw("num_layers"), c.raw("bidirectional"), c.raw("batch_first")
+    c.want(not c.raw("train") or not c.raw("dropout"), "with dropout in train mode: random")
+    lstm = c.name == "lstm"
+    states = c.raw("hx") if lstm else [c.raw("hx")]
+    weights, biases = list(c.raw("params")), c.raw("has_biases")
+    batched = c.meta(0).dim() == 3
+    hidden = meta_of(states[0]).shape[-1]
+    c.want(meta_of(weights[1]).shape[-1] == hidden, "with a projection")
+    x = c[0] if batched else "expand_dims(%s, 1)" % c[0]
+    x = c.step("swapaxes(%s, 0, 1)" % x if first and batched else x, "x")
+    starts = [c.text(s) if batched else c.step("expand_dims(%s, 1)" % c.text(s), "start") for s in states]
+    kinds = 2 if both else 1
+    count = 4 if biases else 2
+    last = [[] for _ in states]
+    for layer in range(layers):
+        outs = []
+        for direction in range(kinds):
+            k = layer * kinds + direction
+            given_ = [c.text(w) for w in weights[k * count:(k + 1) * count]]
+            out = one_direction(c, x, given_, ["%s[%d]" % (s, k) for s in starts], direction == 1)
+            for i, text in enumerate(out):
+                last[i].append("%s[%d]" % (text, 0 if direction else meta_steps(c) - 1))
+            outs.append(out[0])
+        x = outs[0] if kinds == 1 else c.step("concat((%s), axis=2)" % ", ".join(outs), "layer%d" % layer)
+    ends = ["stack((%s,), axis=0)" % ", ".join(parts) for parts in last]
+    if not batched:
+        x, ends = "squeeze(%s, 1)" % x, ["squeeze(%s, 1)" % e for e in ends]
+    return [("swapaxes(%s, 0, 1)" % x if first and batched else x)] + ends
+
+
+def meta_steps(c):
+    return c.meta(0).shape[1 if c.raw("batch_first") and c.meta(0).dim() == 3 else 0]
+
+
+def one_direction(c, x, weights, starts, backward):
+    """Names of the states of all steps, and of the cells."""
+    if backward:
+        x = "flip(%s, axis=0)" % x
+    gru = c.name == "gru"
+    gates = "linear(%s, %s%s)" % (x, weights[0], ", bias=%s" % weights[2] if len(weights) > 2 else "")
+    if len(weights) > 2 and not gru:
+        gates += " + %s" % weights[3]
+    gates = c.step(gates, "gates")
+    if c.name == "lstm":
+        names = [c.fresh("states"), c.fresh("cells")]
+        c.to.lines.append("%s, %s = lstm(%s, %s, %s, %s)" % (*names, gates, weights[1], starts[0], starts[1]))
+    elif gru:
+        names = [c.step("gru(%s, %s, %s%s)" % (gates, weights[1], starts[0], ", bias=%s" % weights[3] if len(weights) > 2 else ""))]
+    else:
+        names = [c.step("rnn(%s, %s, %s%s)" % (gates, weights[1], starts[0], ", activation='relu'" if c.name == "rnn_relu" else ""))]
+    return [c.step("flip(%s, axis=0)" % n, "back") for n in names] if backward else names
 
 
 # ---- convolution and pooling ----

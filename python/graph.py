@@ -2,6 +2,7 @@
 
 Nothing is computed here and no tensor has memory: the graph is made with fake tensors.
 """
+import contextlib
 import re
 
 import torch
@@ -60,10 +61,38 @@ def numbers_as_tensors(args, kwargs):
         return tree_unflatten([torch.empty((), dtype=torch.float32) if isinstance(v, float) else v for v in leaves], spec)
 
 
+def recurrent_shapes(x, states, params, has_biases, layers, dropout, train, both, batch_first):
+    """What an LSTM, GRU or RNN gives, as far as a graph needs to know it."""
+    first = states[0] if isinstance(states, (list, tuple)) else states
+    out = x.new_empty(*x.shape[:-1], first.shape[-1] * (2 if both else 1))
+    rest = [s.new_empty(s.shape) for s in states] if isinstance(states, (list, tuple)) else [states.new_empty(states.shape)]
+    return (out, *rest)
+
+
+@contextlib.contextmanager
+def short_recurrences():
+    """PyTorch takes recurrences apart, step by step, to know their shapes: minutes for a long one, and wrong for an LSTM's last
+    states (2.11). The operators stay whole in the graph, so their shapes are all that is needed."""
+    tables = [t for t in getattr(torch._decomp, "global_decomposition_table", {}).values()]
+    kept = []
+    for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        op = getattr(torch.ops.aten, name).input
+        for table, key in [(op.py_kernels, k) for k in list(op.py_kernels)] + [(t, op) for t in tables if op in t]:
+            kept.append((op, table, key, table[key]))
+            table[key] = recurrent_shapes
+        op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, table, key, kernel in kept:
+            table[key] = kernel
+            op._dispatch_cache.clear()
+
+
 def export(model, args, kwargs):
     """The graph of a module whose tensors are fake, with known operators whole and the others taken apart."""
     torch.backends.mha.set_fastpath_enabled(False)
-    with torch.no_grad():
+    with torch.no_grad(), short_recurrences():
         program = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
         table = torch.export.default_decompositions()
         for op in list(table.keys()):

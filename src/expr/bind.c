@@ -383,7 +383,9 @@ void need_box(const struct kw_bound *b, const struct kw_node *n, const struct bo
 	case KW_NODE_WINDOW: need_window(b, n, x, arg, out); break;
 	case KW_NODE_GATHER: need_gather(b, n, x, arg, out); break;
 	default:
-		if (n->op->id == OP_EXTERNAL)
+		if (is_recurrent(n))
+			need_recurrent(b, n, x, arg, out);
+		else if (n->op->id == OP_EXTERNAL)
 			box_whole(&b->shape[n->args[arg]->id], out);
 		else
 			need_composite(b, n, x, arg, out);

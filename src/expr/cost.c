@@ -38,6 +38,8 @@ static double reduced(const struct kw_bound *b, const struct kw_node *n)
 			k *= (double)w.kernel[i];
 		return n->arg_count > 1 ? k * (double)s->dim[1] / (double)w.groups : k;
 	}
+	case KW_NODE_COMPOSITE:
+		return is_recurrent(n) ? (double)b->shape[n->id].dim[2] : 1;
 	default:
 		return 1;
 	}
@@ -174,6 +176,8 @@ void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out)
 		for (size_t i = 0; i < low->node_count; i++) {
 			if (is_attention(low->nodes[i]))
 				attention_cost(lb, low->nodes[i], out);
+			else if (is_recurrent(low->nodes[i]))
+				recurrent_cost(lb, low->nodes[i], out);
 			else
 				node_cost(lb, low->nodes[i], out);
 		}

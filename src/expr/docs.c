@@ -43,7 +43,7 @@ static const struct {
 	enum op_id first;
 	const char *title;
 } sections[] = {
-	{ OP_ADD, "Operators" }, { OP_EXP, "Elementwise functions" }, { OP_SUM, "Reductions" }, { OP_CUMSUM, "Scans" },
+	{ OP_ADD, "Operators" }, { OP_EXP, "Elementwise functions" }, { OP_SUM, "Reductions" }, { OP_CUMSUM, "Scans" }, { OP_RNN, "Recurrences" },
 	{ OP_SOFTMAX, "Normalisation and losses" }, { OP_MATMUL, "Contractions" }, { OP_CONV1D, "Convolution and pooling" },
 	{ OP_RESHAPE, "Moving elements" }, { OP_TAKE, "By index" },
 	{ OP_RAND, "Random numbers" },

@@ -191,7 +191,10 @@ static bool compute(struct ctx *c, const struct kw_node *n, const struct box *x,
 	case KW_NODE_SCAN: ok = eval_scan(c, n, x, out); break;
 	case KW_NODE_CONTRACT: ok = eval_contract(c, n, x, out); break;
 	case KW_NODE_WINDOW: ok = eval_window(c, n, x, out); break;
-	default: return ctx_fail(c, KW_ERR_BUG, "'%s' has no evaluation", kw_op_name(n->op));
+	default:
+		if (is_recurrent(n))
+			return eval_recurrent(c, n, x, out);
+		return ctx_fail(c, KW_ERR_BUG, "'%s' has no evaluation", kw_op_name(n->op));
 	}
 	if (ok)
 		vec_round(rounds(c, n), out, box_volume(x, n->rank));

@@ -128,6 +128,7 @@ bool eval_move(struct ctx *c, const struct kw_node *n, const struct box *x, doub
 bool eval_contract(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 bool eval_window(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 bool eval_gather(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
+bool eval_recurrent(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 bool eval_input(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 
 /* eval_math.c: vectorised loops. */

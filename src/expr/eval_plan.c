@@ -86,6 +86,7 @@ static double weight(const struct kw_eval *ev, const struct kw_node *n)
 			k *= (double)w.kernel[i];
 		return n->arg_count > 1 ? k * (double)ev->b->shape[n->args[0]->id].dim[1] / (double)w.groups : k;
 	}
+	case KW_NODE_COMPOSITE: return is_recurrent(n) ? (double)(n->attr[0] * ev->b->shape[n->id].dim[2]) : 1;
 	default: return 1;
 	}
 }
@@ -136,6 +137,8 @@ static bool worth_keeping(const struct kw_node *n, double times, double elements
 	switch (n->kind) {
 	case KW_NODE_REDUCE: case KW_NODE_SCAN: case KW_NODE_CONTRACT: case KW_NODE_WINDOW: case KW_NODE_GATHER:
 		return times > 1.5;
+	case KW_NODE_COMPOSITE:
+		return is_recurrent(n) && times > 1.5;
 	case KW_NODE_ELEMENTWISE:
 		return n->arg_count > 0 && times > (elements < 1e6 ? 2 : 4);
 	case KW_NODE_MOVE:

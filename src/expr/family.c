@@ -61,6 +61,7 @@ static void count_composite(struct census *c, const struct kw_node *n)
 			c->row++;
 		return;
 	case OP_GROUPNORM: c->row++; return;
+	case OP_RNN: case OP_GRU: case OP_LSTM: c->scan++; return;
 	default: c->arithmetic++; return;
 	}
 }

@@ -205,6 +205,10 @@ enum kw_status rewrite(const struct kw_expr *e, text_of_fn text_of, struct kw_ar
 enum kw_status grad_task(struct kw_task *t, struct kw_error *err);
 enum kw_status grad_of(const struct kw_expr *forward, struct kw_arena *a, struct kw_expr **out, struct kw_error *err);
 
+/* recurrent.c */
+bool is_recurrent(const struct kw_node *n);
+void recurrent_cost(const struct kw_bound *b, const struct kw_node *n, struct kw_cost *c);
+
 /* external.c */
 bool external_outputs(struct builder *b, const struct kw_task *t);
 
@@ -228,6 +232,8 @@ int64_t box_volume(const struct box *x, int rank);
 void box_whole(const struct kw_shape *s, struct box *out);
 /* need.c: the box of args[i] that a box of n needs (for data-dependent reads: the whole axis). */
 void need_box(const struct kw_bound *b, const struct kw_node *n, const struct box *x, int i, struct box *out);
+
+void need_recurrent(const struct kw_bound *b, const struct kw_node *n, const struct box *x, int arg, struct box *out);
 
 /* einsum labels of a CONTRACT node: sattr is "ab,bc->ac" over axis letters. */
 struct labels {

@@ -20,7 +20,7 @@ ELSEWHERE = set("""_adaptive_avg_pool2d _adaptive_avg_pool3d _batch_norm_no_upda
     _convolution _fused_rms_norm _log_softmax _prelu_kernel _reshape_alias _safe_softmax _softmax adjoint alias alpha_dropout
     batch_norm bernoulli bitwise_and bitwise_or bitwise_xor broadcast_to chunk concat concatenate constant_pad_nd contiguous
     convolution cudnn_batch_norm detach_ divide dropout empty empty_permuted empty_strided expand_as feature_alpha_dropout
-    feature_dropout flatten frobenius_norm ger gru hardshrink lstm rnn_relu rnn_tanh lift lift_fresh lift_fresh_copy mT matrix_H max_pool1d_with_indices
+    feature_dropout flatten frobenius_norm ger hardshrink lift lift_fresh lift_fresh_copy mT matrix_H max_pool1d_with_indices
     max_pool2d_with_indices max_pool3d_with_indices movedim multinomial narrow native_batch_norm native_dropout
     native_group_norm native_layer_norm new_empty_strided nll_loss nll_loss2d nll_loss2d_forward nll_loss_forward normal numpy_T
     positive rand rand_like randint randn randn_like randperm reflection_pad1d reflection_pad2d reflection_pad3d

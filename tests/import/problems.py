@@ -182,6 +182,12 @@ ROWS = [
     ("a plain attribute", "self.h0 = torch.randn(3)", "        return x + self.h0", {"x": "torch.randn(4, 3)"}),
     ("a constant input", "", "        return x * gate + shift", {"x": "torch.randn(4, 3)", "gate": "torch.ones(3)", "shift": "torch.zeros(3)"}),
     ("names that are words", "", "        return inf + for_ * pi.sum()", {"inf": "torch.randn(3)", "for_": "torch.randn(3)", "pi": "torch.rand(3)"}),
+    ("recurrent layers", """self.l, self.g = nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True), nn.GRU(3, 4, 2)
+        self.r, self.u, self.b = nn.RNN(3, 4), nn.RNN(3, 4, nonlinearity='relu', bias=False), nn.GRU(3, 4, bidirectional=True, bias=False)
+        self.one = nn.LSTM(3, 4, 2)
+        """, """
+        return (self.l(x)[0], self.l(x)[1][0], self.l(x)[1][1], self.g(x, h)[0], self.g(x)[1], self.r(x), self.u(x)[1], self.b(x),
+                self.g(x[:, 0])[0], self.one(x)[1][0][-1], self.one(x[0])[1][1])""", {"x": "torch.randn(5, 2, 3)", "h": "torch.randn(2, 2, 4)"}),
     ("recurrent steps", "self.c = nn.LSTMCell(3, 4)\n        self.g = nn.GRUCell(3, 4)\n        self.r = nn.RNNCell(3, 4)", """
         h = c = x.new_zeros(2, 4)
         for t in range(3):

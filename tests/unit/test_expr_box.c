@@ -65,6 +65,9 @@ static const struct row rows[] = {
 	{ "embedding(i, w)", { "i:i64[2,3]", "w:f32[5,4]" } },
 	{ "gather(x * x, i, axis=0)", { "x:f32[4,5]", "i:i64[3,5]" } },
 	{ "one_hot(i, 4) + one_hot(i, num_classes=4)", { "i:i64[2,3]" } },
+	{ "rnn(x, y, z)", { "x:f32[5,3,4]", "y:f32[4,4]", "z:f32[3,4]" } },
+	{ "gru(x, y, z, b) + 1", { "x:f32[5,3,6]", "y:f32[6,2]", "z:f32[3,2]", "b:f32[6]" } },
+	{ "lstm(x, y, z, z)[0] * lstm(x, y, z, z)[1]", { "x:f32[5,3,8]", "y:f32[8,2]", "z:f32[3,2]" } },
 	{ "topk(x, 3, axis=0)[0] + topk(x, 3, axis=0)[1]", { "x:f32[7,4]" } },
 	{ "softmax(x @ y / 8, axis=-1) @ x", { "x:f32[6,6]", "y:f32[6,6]" } },
 };

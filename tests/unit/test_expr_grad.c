@@ -199,6 +199,7 @@ static void test_refused(void)
 		{ "floor(x)", "x:f32[4] grad", "no output depends on 'x' in a way that has a derivative" },
 		{ "argmax(x, axis=0)", "x:f32[4] grad", "no output depends on 'x'" },
 		{ "conv1d(x, x)", "x:f32[2,2,2] grad", "'conv1d' has no derivative here yet" },
+		{ "rnn(x, x[0], x[0])", "x:f32[2,2,2] grad", "'rnn' has no derivative here yet" },
 		{ "topk(x, 2)", "x:f32[4] grad", "has no derivative here yet" },
 		{ "cumprod(x, axis=0)", "x:f32[4] grad", "'cumprod' has no derivative here yet" },
 		{ "x[::2]", "x:f32[4] grad", "a slice with a step has no derivative here yet" },

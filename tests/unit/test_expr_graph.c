@@ -39,6 +39,8 @@ static void test_families(void)
 	family("x.T", KW_FAMILY_MOVE);
 	family("embedding(i, m)", KW_FAMILY_GATHER);
 	family("topk(x, 2)", KW_FAMILY_SORT);
+	family("rnn(x[None], x.T @ x, x)", KW_FAMILY_MIXED);
+	family("rnn(x[None], broadcast_to(w, (6, 6)), x)", KW_FAMILY_SCAN);
 }
 
 static void cost(const char *expr, double flops, double special, double read, double written, int64_t reduction)
@@ -67,6 +69,8 @@ static void test_costs(void)
 	cost("x @ f32(y)", 12000, 0, 800 + 1200, 1200, 20);
 	cost("x[2:4, ::5] * 2", 8, 0, 32, 32, 1);        /* only what the slice takes */
 	cost("take(x, i)", 0, 0, 400 + 40, 400, 1);      /* five rows and five indices */
+	cost("rnn(x[None], broadcast_to(x[0], (20, 20)), x)", 200 * 42, 200, 800, 800, 20);
+	cost("gru(concat([x, x, x], 1)[None], broadcast_to(x[0], (60, 20)), x)", 200 * 130, 600, 800, 800, 20);
 	cost("x.T", 0, 0, 800, 800, 1);
 	cost("sum(x)", 200, 0, 800, 4, 200);
 	cost("max(x)", 200, 0, 800, 4, 1);               /* a maximum rounds nothing */
@@ -440,6 +444,22 @@ static void test_long(void)
 	run_free(&r);
 }
 
+/* Nobody writes plain loops for a recurrence here: it is judged by the evaluator, and has no naive baseline. */
+static void test_recurrent_is_not_naive(void)
+{
+	struct run r;
+	struct kw_buf out;
+
+	ok(run_init(&r, "gru(x, y, z) + 1", "x:f32[5,3,6]", "y:f32[6,2]", "z:f32[3,2]", NULL), "a recurrence");
+	kw_buf_init(&out, 1 << 20);
+	is_int(kw_expr_emit_naive_c(r.e, false, &out, &r.err), KW_NO, "no naive C");
+	has_str(r.err.text, "gru", "by its name");
+	kw_buf_reset(&out);
+	is_int(kw_expr_emit_naive_gpu(r.e, "cuda", KW_NAIVE_F64, &out, NULL, &r.err), KW_NO, "no reference for a GPU");
+	kw_buf_release(&out);
+	run_free(&r);
+}
+
 static void test_params(void)
 {
 	static const char yaml[] = "name: p\ndims: { n: { min: 1, max: 4 } }\n"
@@ -529,6 +549,7 @@ int main(void)
 	test_failures();
 	test_chunks();
 	test_long();
+	test_recurrent_is_not_naive();
 	test_params();
 	fails_cleanly("KW_FAIL_ALLOC", 2000, scenario, NULL, "an expression");
 	return done();

@@ -54,6 +54,10 @@ static void test_refused(void)
 	refused("einsum('ijk->i', x)", "(command line):1:1", "of 2 axes");
 	refused("einsum('ij->k', x)", "(command line):1:1", "is in no operand");
 	refused("conv2d(x, x)", "(command line):1:1", "need 4 axes each");
+	refused("rnn(x, x, x)", "(command line):1:1", "need 3, 2 and 2 axes");
+	refused("gru(x[None], x, x)", "(command line):1:1", "the hidden size times the gates");
+	refused("rnn(x[None], x, x, activation='gelu')", "(command line):1:1", "'tanh' or 'relu'");
+	refused("lstm(x[None], x, x)", "(command line):1:1", "c0");
 	refused("topk(x, 7)", "(command line):1:1", "k is larger");
 	refused("layernorm(x, i)", "(command line):1:1", "does not fit x");
 	refused("mse_loss(x, w, reduction='avg')", "(command line):1:1", "'mean', 'sum' or 'none'");
