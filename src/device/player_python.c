@@ -14,16 +14,24 @@
 /* Descriptor 4 holds the files, 5 the filter. */
 enum { FILES = WIRE_CODE, FILTER = WIRE_CODE + 1, INSTRUCTION_BYTES = 8 };
 
+/* What goes wrong before the files can speak for themselves is told in their place: struct wire_reply, WIRE_MACHINE. */
 static char boot[] = "import json, sys, types\n"
 		     "told = json.load(open(4))\n"
 		     "told['filter'] = open(5, 'rb').read().hex()\n"
 		     "kwright = sys.modules['kwright'] = types.ModuleType('kwright')\n"
 		     "kwright.__path__ = []\n"
-		     "for name, text in sorted(told['files'].items(), key=lambda f: f[0] == told['main']):\n"
-		     "    module = sys.modules['kwright.' + name] = types.ModuleType('kwright.' + name)\n"
-		     "    setattr(kwright, name, module)\n"
-		     "    exec(compile(text, '<kwright/python/%s.py>' % name, 'exec'), module.__dict__)\n"
+		     "try:\n"
+		     "    for name, text in sorted(told['files'].items(), key=lambda f: f[0] == told['main']):\n"
+		     "        module = sys.modules['kwright.' + name] = types.ModuleType('kwright.' + name)\n"
+		     "        setattr(kwright, name, module)\n"
+		     "        exec(compile(text, '<kwright/python/%s.py>' % name, 'exec'), module.__dict__)\n"
+		     "except BaseException as e:\n"
+		     "    import socket, struct\n"
+		     "    text = ('%s: %s' % (type(e).__name__, e)).encode('utf-8', 'replace')[:159]\n"
+		     "    socket.socket(fileno=3).send(struct.pack('<IiQQIIii160s', 0x7280, 0, 0, 0, 0, 0, 0, 0, text))\n"
+		     "    raise\n"
 		     "sys.modules['kwright.' + told['main']].main(told)\n";
+_Static_assert(WIRE_MACHINE == 0x7280 && sizeof(struct wire_reply) == 200, "as the boot has it");
 
 static void put_filter(void)
 {

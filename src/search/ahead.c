@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "device/device.h"
 #include "search/space.h"
 
 enum { THREADS_MAX = 32, BATCHES_OF_CORES = 2, BATCH_MIN = 4, SCRATCH_BYTES = 8 << 20 };
@@ -20,9 +21,12 @@ struct batch {
 	_Atomic size_t next;
 };
 
+/* Compilers run on this machine's cores, whatever device they compile for: a GPU's units are multiprocessors. */
 static int threads_of(const struct kw_hardware *hw)
 {
-	return hw->units < 1 ? 1 : hw->units < THREADS_MAX ? hw->units : THREADS_MAX;
+	int n = hw->limits.warp_size ? kw_host_cores() : hw->units;
+
+	return n < 1 ? 1 : n < THREADS_MAX ? n : THREADS_MAX;
 }
 
 size_t kw_ahead_batch(const struct kw_hardware *hw)
