@@ -19,7 +19,7 @@ struct c_scan {
 	size_t threads[16];               /* names of thread numbers */
 	size_t thread_count;
 	size_t arrays[32];                /* names of arrays on the stack: small, and in registers where they are unrolled */
-	size_t array_count, body;         /* body: its '{' */
+	size_t array_count, from, body;   /* its name, its '{' */
 	bool simd, parallel;              /* a pragma waits for its loop */
 	size_t parallel_end;
 	bool doubles;
@@ -116,6 +116,45 @@ static void reduction(struct c_scan *s, size_t i)
 	fact(s, KW_M_C_REDUCTION, i);
 }
 
+/* A running index of a loop around the innermost one. */
+static bool is_outer(const struct c_scan *s, size_t i)
+{
+	for (size_t d = 0; d + 1 < s->depth; d++)
+		if (s->loops[d].var && kw_token_same(s->t, s->loops[d].var, i))
+			return true;
+	return false;
+}
+
+/* `const float *restrict x` among the parameters. */
+static bool points_to_floats(const struct c_scan *s, size_t i)
+{
+	static const char *const floats[] = { "float", "double", NULL };
+
+	for (size_t k = s->body; k-- > s->from + 1;)
+		if (kw_token_same(s->t, k, i)) {
+			size_t star = kw_token_is(s->t, k - 1, "restrict") ? k - 2 : k - 1;
+
+			return kw_token_is(s->t, star, "*") && kw_tokens_hold(s->t, star - 1, star, floats);
+		}
+	return false;
+}
+
+/* y[r] += …; in an innermost loop over something else: the same chain, through memory. */
+static void memory_reduction(struct c_scan *s, size_t i)
+{
+	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+	size_t close = s->t->list[i + 1].match;
+
+	if (!l || !l->inner || l->simd || !l->var || !kw_token_is(s->t, i + 1, "[") || close <= i + 1 ||
+	    !kw_token_is(s->t, close + 1, "+=") || !points_to_floats(s, i))
+		return;
+	/* Any name of the index that the loop could change makes it another element. */
+	for (size_t k = i + 2; k < close; k++)
+		if (kw_token_same(s->t, k, l->var) || !(s->t->list[k].kind == KW_TOKEN_NUMBER || is_outer(s, k)))
+			return;
+	fact(s, KW_M_C_REDUCTION, i);
+}
+
 /* A macro by its name: NC, TILE_M. */
 static bool is_constant(const struct kw_tokens *t, size_t i)
 {
@@ -196,7 +235,7 @@ void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_laun
 		return;
 	s->t = t;
 	s->k = k;
-	s->body = from;
+	s->from = s->body = from;
 	while (s->body < to && !kw_token_is(t, s->body, "{"))
 		s->body++;
 	k->value[KW_M_C_LOOPS] = k->value[KW_M_C_PARALLEL] = k->value[KW_M_CODE_DIV_LOOP] = 0;
@@ -214,6 +253,7 @@ void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_laun
 			loop(s, i);
 		else if (t->list[i].kind == KW_TOKEN_WORD) {
 			reduction(s, i);
+			memory_reduction(s, i);
 			subscript(s, i);
 		}
 	}

@@ -1,0 +1,13 @@
+// repaired: the two inner loops are exchanged, so that b and c are walked along their rows
+//@ kernel product args=(a, b, c, n:i64)
+void product(const float *restrict a, const float *restrict b, float *restrict c, int64_t n)
+{
+#pragma omp parallel for
+	for (int64_t i = 0; i < n; i++) {
+		for (int64_t j = 0; j < n; j++)
+			c[i * n + j] = 0;
+		for (int64_t k = 0; k < n; k++)
+			for (int64_t j = 0; j < n; j++)
+				c[i * n + j] += a[i * n + k] * b[k * n + j];
+	}
+}
