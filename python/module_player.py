@@ -432,7 +432,7 @@ class Player:
             owner, _, last = path.rpartition(".")
             if fit:
                 own.pop(fit).data.copy_(value)
-            elif hasattr(attribute(self.model, owner), last) and isinstance(getattr(attribute(self.model, owner), last), torch.Tensor):
+            elif type(getattr(attribute(self.model, owner), last, None)) is torch.Tensor:
                 setattr(attribute(self.model, owner), last, value.clone())  # no parameter, but a tensor of that name
             else:
                 raise TypeError(f"ModelNew has no tensor for the reference's '{path}' of shape {list(value.shape)}")
@@ -639,7 +639,7 @@ class Watched:
 
 def attribute(owner, path):
     for part in path.split(".") if path else ():
-        owner = getattr(owner, part)
+        owner = getattr(owner, part, None)
     return owner
 
 
