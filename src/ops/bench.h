@@ -41,6 +41,7 @@ struct kw_suite {
 	const char *form;                 /* what its folder holds, for who names another one */
 	const char *rule;                 /* how it tells right and fast itself: a sentence */
 	struct kw_close_rule close;       /* its tolerance (atol = rtol); 0: it compares no values */
+	const char *adapter;              /* python/NAME.py, which makes files in KernelBench's form of its own; NULL: they are in it */
 	/* The problems under path, in order; none: no folder of this suite. */
 	enum kw_status (*list)(const char *path, struct kw_arena *a, struct kw_problem_list *out, struct kw_error *err);
 	/* Optional. A scheme of its own for names of candidates; false: not of it. path: under the folder of candidates. */

@@ -84,7 +84,7 @@ enum kw_status kw_op_bench_audit(const struct kw_op_env *env, const struct kw_op
 				   .limit_ns = o->limit_ns > 0 ? o->limit_ns : AUDIT_LIMIT_NS };
 	const struct kw_suite *s;
 	struct kw_problem_list all;
-	json_t *config = json_pack("{s:i}", "mode", KW_BENCH_MODE_AUDIT);
+	json_t *config = json_pack("{s:s, s:i}", "suite", o->suite, "mode", KW_BENCH_MODE_AUDIT);
 	enum kw_status status;
 
 	(void)env;

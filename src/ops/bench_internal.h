@@ -1,7 +1,7 @@
 /* bench_internal.h - what the two ends of a benchmark share: who plans and scores it (bench_run.c), and the resident processes that do
  * its items (bench_serve.c).
  *
- * Both speak JSON lines. First, once: {"mode", "parent", "search": options of a search, "backend", "strategy", "close": [wide, narrow],
+ * Both speak JSON lines. First, once: {"suite", "mode", "parent", "search": options of a search, "backend", "strategy", "close": [wide, narrow],
  * "store", "builders": threads}. Then batches: {"items": [{"key", "name", "problem": path, "file", "problem_sha", "candidate_sha", "run"}]}.
  * The process says {"at": "load" | "build" | "judge", "key"} before each step, {"done": key, "state", "text", ...} once the store has an
  * item, and {"batch": "done"} when it waits for more. */

@@ -329,7 +329,7 @@ static json_t *job_json(struct item *it)
 static json_t *config_json(const struct bench *b, int processes)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	json_t *j = json_pack("{s:i, s:I, s:i, s:O, s:f, s:f}", "mode",
+	json_t *j = json_pack("{s:s, s:i, s:I, s:i, s:O, s:f, s:f}", "suite", b->suite->name, "mode",
 			      b->o->candidates ? KW_BENCH_MODE_EVAL : KW_BENCH_MODE_OPTIMIZE, "parent", (json_int_t)b->run_id, "builders",
 			      (int)(cores / processes > 1 ? cores / processes : 1), "search", b->search, "close_wide", b->suite->close.wide,
 			      "close_narrow", b->suite->close.narrow);

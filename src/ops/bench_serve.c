@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "ops/bench_internal.h"
+#include "python/python.h"
 #include "search/ahead.h"
 
-enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20 };
+enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20, ADAPT_MS = 120000 };
+#define ADAPT_MEMORY_BYTES (8ll << 30)
 
 struct entry {
 	const char *key, *name, *problem, *file, *problem_sha, *candidate_sha; /* file: "" of a proposer */
@@ -28,6 +30,8 @@ struct server {
 	const struct kw_op_env *env;
 	int out;
 	struct kw_arena arena;            /* of the options */
+	const struct kw_suite *suite;
+	struct kw_python *python;         /* runs the suite's adapter; NULL before it is needed */
 	enum kw_bench_mode mode;
 	struct kw_op_search_opts search;
 	int64_t parent;
@@ -131,6 +135,88 @@ static enum kw_status load_answer(struct server *s, struct entry *e, struct kw_e
 	return status;
 }
 
+/* ---- files of a form of their own ---- */
+
+static bool is_python(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".py") == 0;
+}
+
+/* What the adapter makes of a problem, or of a candidate for it; what is wrong with either is KW_ERR_INPUT. */
+static enum kw_status adapt(struct server *s, const struct entry *e, const char *candidate, const char *to, struct kw_error *err)
+{
+	struct kw_python_opts o = { .file = s->suite->adapter, .wants = KW_PYTHON_TORCH, .memory_bytes = ADAPT_MEMORY_BYTES };
+	struct kw_python_answer a = { 0 };
+	json_t *request = json_pack("{s:s}", "problem", e->problem);
+	const char *text, *why;
+	enum kw_status status = request ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+
+	if (request && candidate)
+		json_object_set_new(request, "candidate", json_string(candidate));
+	if (status == KW_OK && (!s->python || kw_python_pid(s->python) < 0)) {
+		kw_python_stop(s->python);
+		s->python = NULL;
+		status = kw_python_start(&o, &s->python, err);
+	}
+	if (status == KW_OK)
+		status = kw_python_ask(s->python, json_incref(request), NULL, 0, ADAPT_MS, &a, err);
+	if (status == KW_OK) {
+		text = a.end == KW_PYTHON_ANSWERED ? kw_json_get_str(a.json, "text", NULL) : NULL;
+		why = a.end == KW_PYTHON_ANSWERED ? kw_json_get_str(a.json, "error", "no answer") : a.text;
+		status = text ? kw_file_write(to, text, strlen(text), err)
+			      : kw_fail(err, KW_ERR_INPUT, candidate ? candidate : e->problem, "%s", why);
+	}
+	kw_python_answer_release(&a);
+	json_decref(request);
+	return status;
+}
+
+/* The problem in KernelBench's form: in the store's folder, where its path stays good for who looks at the run later. */
+static enum kw_status adapt_problem(struct server *s, struct entry *e, const char **path, struct kw_error *err)
+{
+	const char *slash = strchr(e->key, '/'), *folder = kw_arena_printf(&e->arena, "%s/suites/%s/%.*s", s->env->store_dir, s->suite->name,
+									   slash ? (int)(slash - e->key) : 0, e->key);
+	const char *to = folder ? kw_path_join(&e->arena, folder, kw_path_base(e->problem)) : NULL;
+	enum kw_status status = to ? kw_mkdirs(folder, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+
+	if (status == KW_OK)
+		status = adapt(s, e, NULL, to, err);
+	*path = to;
+	return status;
+}
+
+/* A function becomes a module that makes the calls of the problem; a file that is a module or has plan lines is taken as it is. */
+static bool is_ready(const char *path)
+{
+	struct kw_buf text;
+	bool ready;
+
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
+	ready = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, NULL) != KW_OK || text.len == 0 || memchr(text.ptr, '\0', text.len) ||
+		strstr(text.ptr, "ModelNew") || strstr(text.ptr, "#@ kernel");
+	kw_buf_release(&text);
+	return ready;
+}
+
+static enum kw_status load_function(struct server *s, struct entry *e, struct kw_error *err)
+{
+	char folder[PATH_MAX] = "";
+	const char *path = NULL;
+	enum kw_status status = kw_temp_folder("kwright-module", folder, err);
+
+	if (status == KW_OK)
+		path = kw_path_join(&e->arena, folder, kw_path_base(e->file));
+	if (status == KW_OK)
+		status = path ? adapt(s, e, e->file, path, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (status == KW_OK)
+		status = kw_candidate_load(&e->candidate, path, s->search.backend, &e->task.task, &e->arena, err);
+	if (folder[0])
+		kw_rmtree(folder, NULL);
+	return status;
+}
+
 static enum kw_status load_candidate(struct server *s, struct entry *e)
 {
 	const char *dot = strrchr(e->file, '.');
@@ -138,8 +224,8 @@ static enum kw_status load_candidate(struct server *s, struct entry *e)
 	enum kw_status status;
 
 	kw_error_reset(&why);
-	status = dot && strcmp(dot, ".txt") == 0
-		? load_answer(s, e, &why)
+	status = dot && strcmp(dot, ".txt") == 0 ? load_answer(s, e, &why)
+		: s->suite->adapter && is_python(e->file) && is_python(e->problem) && !is_ready(e->file) ? load_function(s, e, &why)
 		: kw_candidate_load(&e->candidate, e->file, s->search.backend, &e->task.task, &e->arena, &why);
 	why.status = status;
 	if (status == KW_OK)
@@ -150,13 +236,16 @@ static enum kw_status load_candidate(struct server *s, struct entry *e)
 static enum kw_status load(struct server *s, struct entry *e)
 {
 	int64_t start = kw_now_ns();
+	const char *path = e->problem;
 	struct kw_error why;
 	enum kw_status status = at(s, "load", e);
 
 	if (status != KW_OK)
 		return status;
 	kw_error_reset(&why);
-	why.status = kw_op_task_load(e->problem, NULL, 0, &e->task, &why);
+	why.status = s->suite->adapter && is_python(e->problem) ? adapt_problem(s, e, &path, &why) : KW_OK;
+	if (why.status == KW_OK)
+		why.status = kw_op_task_load(path, NULL, 0, &e->task, &why);
 	e->loaded = why.status == KW_OK;
 	e->load_ns = kw_now_ns() - start;
 	if (!e->loaded && s->mode != KW_BENCH_MODE_AUDIT)
@@ -493,10 +582,11 @@ static enum kw_status configure(struct server *s, const json_t *j)
 
 	kw_search_opts_default(&so);
 	kw_buf_init(&text, KW_BENCH_LINE_BYTES);
+	status = kw_suite_find(kw_json_get_str(j, "suite", ""), &s->suite, s->err);
 	s->mode = (enum kw_bench_mode)kw_json_get_i64(j, "mode", 0);
 	s->parent = kw_json_get_i64(j, "parent", 0);
 	s->builders = (int)kw_json_get_i64(j, "builders", 1);
-	if (json_object_get(j, "search")) {
+	if (status == KW_OK && json_object_get(j, "search")) {
 		status = kw_json_canonical(json_object_get(j, "search"), &text, s->err);
 		if (status == KW_OK)
 			status = kw_search_opts_read(&so, text.ptr, &s->arena, s->err);
@@ -557,6 +647,7 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 		}
 	}
 	kw_buf_release(&text);
+	kw_python_stop(s->python);
 	kw_judge_free(s->judge);
 	kw_store_close(s->store);
 	kw_arena_release(&s->arena);

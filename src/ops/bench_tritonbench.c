@@ -29,5 +29,6 @@ const struct kw_suite kw_suite_tritonbench = {
 	.form = "data/TritonBench_G_v1/NAME.py or data/TritonBench_T_v1/NAME.py",
 	.rule = "right: the file with its tests runs (call accuracy) and prints what the original prints (execution accuracy): tests that "
 		"print nothing are right as soon as they run; fast: the ratio of the sums of mean times",
+	.adapter = "tritonbench",
 	.list = list,
 };
