@@ -1,6 +1,7 @@
 /* cost.c - flops, special functions and compulsory bytes of a bound expression; reduction lengths; families. */
 #include "expr/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static double elements(const struct kw_bound *b, const struct kw_node *n)
@@ -160,6 +161,68 @@ static void input_bytes(const struct kw_bound *b, struct use *u, struct kw_cost 
 		if (n->kind == KW_NODE_INPUT)
 			c->bytes_read += used * (double)kw_dtype_bytes(n->dtype);
 	}
+}
+
+/* What the nodes under a box of one output cost, each as far as the box needs it. */
+static double used_flops(const struct kw_bound *b, int output, const int64_t *start, const int64_t *count, struct use *u)
+{
+	const struct kw_expr *e = b->e;
+	const struct kw_node *root = e->outputs[output];
+	struct box x = { .start = { 0 } };
+	double flops = 0;
+
+	for (int i = 0; i < root->rank; i++) {
+		x.start[i] = start[i];
+		x.count[i] = count[i];
+	}
+	use_box(&u[root->id], &x, root->rank, (double)box_volume(&x, root->rank));
+	for (size_t i = e->node_count; i-- > 0;) {
+		const struct kw_node *n = e->nodes[i];
+		struct kw_cost c = { 0 };
+		double all = elements(b, n);
+
+		if (!u[i].any || all <= 0)
+			continue;
+		node_cost(b, n, &c);
+		flops += (c.flops + c.special) * (double)box_volume(&u[i].box, n->rank) / all;
+		for (int k = 0; k < n->arg_count; k++) {
+			struct box need;
+
+			need_box(b, n, &u[i].box, k, &need);
+			if (box_volume(&need, n->args[k]->rank) > 0)
+				use_box(&u[n->args[k]->id], &need, n->args[k]->rank, 0);
+		}
+	}
+	return flops;
+}
+
+/* Values of long sums that other sums go over may be computed anew each time. */
+static bool sums_over_sums(const struct kw_expr *e)
+{
+	int heavy = 0, sums = 0;
+
+	for (size_t i = 0; i < e->node_count; i++) {
+		heavy += e->nodes[i]->kind == KW_NODE_CONTRACT || (e->nodes[i]->kind == KW_NODE_WINDOW && e->nodes[i]->arg_count > 1);
+		sums += e->nodes[i]->kind == KW_NODE_REDUCE || e->nodes[i]->kind == KW_NODE_SCAN ||
+			(e->nodes[i]->kind == KW_NODE_WINDOW && e->nodes[i]->arg_count == 1);
+	}
+	return heavy > 1 || (heavy == 1 && sums > 0);
+}
+
+double expr_box_flops(const struct kw_bound *b, int output, const int64_t *start, const int64_t *count)
+{
+	struct kw_expr *low;
+	struct kw_bound *lb;
+	struct kw_arena a;
+	struct use *u;
+	double flops = INFINITY;
+
+	kw_arena_init(&a, 64 << 20);
+	if (kw_expr_lower(b->e, &a, &low, NULL) == KW_OK && kw_expr_bind(low, b->c, &a, &lb, NULL) == KW_OK &&
+	    (u = kw_arena_calloc(&a, low->node_count + 1, sizeof(*u))) && !sums_over_sums(low))
+		flops = used_flops(lb, output, start, count, u);
+	kw_arena_release(&a);
+	return flops;
 }
 
 void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out)

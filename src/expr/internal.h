@@ -232,6 +232,8 @@ int64_t box_volume(const struct box *x, int rank);
 void box_whole(const struct kw_shape *s, struct box *out);
 /* need.c: the box of args[i] that a box of n needs (for data-dependent reads: the whole axis). */
 void need_box(const struct kw_bound *b, const struct kw_node *n, const struct box *x, int i, struct box *out);
+/* Flops and special functions that a box of an output needs, each node evaluated once; Inf: it cannot be said (cost.c). */
+double expr_box_flops(const struct kw_bound *b, int output, const int64_t *start, const int64_t *count);
 
 void need_recurrent(const struct kw_bound *b, const struct kw_node *n, const struct box *x, int arg, struct box *out);
 

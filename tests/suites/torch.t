@@ -1,0 +1,96 @@
+#!/usr/bin/perl
+# Suites with PyTorch itself: problems in the forms of KernelBench and TritonBench, candidates as files with plan lines, as modules and as
+# functions, and problems that raise, lack a package, exit or never end. Skipped where there is no Python with torch.
+use strict;
+use warnings;
+no warnings "qw"; # a selection has commas
+use Cwd qw(abs_path);
+use File::Basename;
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use JSON::PP;
+
+my $top = abs_path(dirname(__FILE__) . '/../..');
+my $kwright = $ENV{KWRIGHT} || "$top/build/kwright";
+my $n = 0;
+sub skip_all { print "1..0 # SKIP $_[0]\n"; exit; }
+sub ok { my ($pass, $name, $more) = @_; $n++; print $pass ? '' : 'not ', "ok $n - $name\n"; print "# $more\n" if !$pass && defined $more; return $pass; }
+sub put { my ($path, $text) = @_; make_path(dirname($path)); open my $out, '>', $path or die "$path: $!"; print $out $text; close $out; }
+sub slurp { local $/; open my $in, '<', $_[0] or return ''; return <$in> // ''; }
+
+skip_all('no command yet') unless -x $kwright;
+my $tmp = tempdir(CLEANUP => 1);
+@ENV{qw(HOME XDG_DATA_HOME XDG_CACHE_HOME OMP_NUM_THREADS)} = ("$tmp/home", "$tmp/home", "$tmp/cache", 1);
+make_path("$tmp/home", "$tmp/cache");
+
+sub run {
+	my (@args) = @_;
+	my $out = qx{cd $tmp && $kwright @args --json 2>$tmp/err};
+	return ($? >> 8, eval { decode_json($out) } // {}, slurp("$tmp/err"));
+}
+
+my $model = "import torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n";
+put("$tmp/KernelBench/level1/1_Scale.py", $model .
+    "        self.n = n\n\n    def forward(self, x):\n        return x * 2 + self.n\n\n" .
+    "def get_inputs():\n    return [torch.rand(64, 100)]\n\ndef get_init_inputs():\n    return [1.0]\n");
+put("$tmp/KernelBench/level1/2_Raises.py", "import torch\nraise ValueError('not today')\n");
+put("$tmp/KernelBench/level1/3_Needs.py", "import a_package_that_is_nowhere\n");
+put("$tmp/KernelBench/level1/4_Exits.py", "import sys\nsys.exit(3)\n");
+put("$tmp/KernelBench/level2/1_Loops.py", "while True:\n    pass\n");
+put("$tmp/KernelBench/level2/2_Small.py", $model .
+    "\n    def forward(self, x):\n        return x * 1e-6\n\ndef get_inputs():\n    return [torch.rand(64, 100)]\n\ndef get_init_inputs():\n    return [1]\n");
+
+my ($rc, $j, $err) = run(qw(bench audit kernelbench --path . --select level1/1));
+skip_all('no Python with torch') if ($j->{rows}[0]{failed} // '') =~ /no Python with torch/;
+($rc, $j, $err) = run(qw(bench audit kernelbench --path . --select level1,level2/2));
+my %text = map { $_->{name} => $_->{failed} // join(';', @{$_->{labels}}) } @{$j->{rows} // []};
+ok($rc == 0 && $text{Scale} eq '', 'a problem is audited', "$rc $err " . ($text{Scale} // ''));
+ok(($text{Small} // '') =~ /small_output/, 'one whose output is small is remarked', $text{Small});
+ok(($text{Raises} // '') =~ /not today/, 'one that raises says what', $text{Raises});
+ok(($text{Needs} // '') =~ /a_package_that_is_nowhere/, 'one that lacks a package says which', $text{Needs});
+ok(($text{Exits} // '') =~ /exit/, 'one that exits says so', $text{Exits});
+
+# A kernel with plan lines, a module, one that is wrong, and one that is close enough for the suite.
+my $head = "//\@ kernel f args=(x, y)\nvoid f(const float *x, float *y)\n{\n\tfor (int i = 0; i < 6400; i++)\n\t\ty[i] = ";
+put("$tmp/c/level_1_problem_1_sample_0_kernel.c", "$head x[i] * 2 + 1;\n}\n");
+put("$tmp/c/level_1_problem_1_sample_1_kernel.py",
+    "import torch\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self, n=1.0):\n        super().__init__()\n\n    def forward(self, x):\n        return x * 2 + 1.0\n");
+put("$tmp/c/level_1_problem_1_sample_2_kernel.c", "$head x[i] * 2;\n}\n");
+put("$tmp/c/level_1_problem_1_sample_3_kernel.c", "$head x[i] * 2 + 1.00005f;\n}\n");
+put("$tmp/c/Raises.c", "$head 0;\n}\n");
+($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2));
+my @i = @{$j->{items} // []};
+ok($rc == 0 && @i == 5, 'candidates of every form are judged', "$rc $err");
+ok($i[0]{right} && $i[0]{verdict} eq 'ok', 'plan lines', $i[0]{text});
+ok($i[1]{right}, 'a module', $i[1]{text});
+ok($i[2]{verdict} && $i[2]{verdict} eq 'wrong' && !$i[2]{suite_right}, 'wrong for both', $i[2]{text});
+ok($i[3]{verdict} && $i[3]{verdict} eq 'wrong' && $i[3]{suite_right}, 'wrong here, right there', $i[3]{text});
+ok($i[4]{state} && $i[4]{state} eq 'no_problem' && $i[4]{text} =~ /not today/, 'a problem that raises is none, and the run went on', $i[4]{text});
+
+# The built-in author, and a problem that never ends.
+($rc, $j, $err) = run(qw(bench kernelbench --path . --select level1/1,level2/1 --backend c --budget-evals 3 --limit 40s));
+@i = @{$j->{items} // []};
+ok($rc == 0 && $i[0]{right}, 'a kernel is found for a module', $i[0]{text} // $err);
+ok($i[1] && !$i[1]{right} && $i[1]{state} =~ /^(time_limit|no_problem)$/, 'a problem that never ends is ended', $i[1]{text});
+
+# TritonBench: an operator and its tests; a candidate is a function of that name.
+my $line = '#' x 146;
+my $tests = "import torch\n\ndef test_twice_plus():\n    results = {}\n    a = torch.rand(4, 5, device='cuda')\n    results['1'] = twice_plus(a)\n" .
+	"    results['2'] = twice_plus(torch.randn(7, device='cuda'), other=3)\n    try:\n        twice_plus('no tensor')\n    except TypeError:\n        pass\n" .
+	"    return results\n\ntest_results = test_twice_plus()\n";
+put("$tmp/data/TritonBench_T_v1/twice_plus.py",
+    "import torch\n\ndef twice_plus(x, other=1):\n    if not isinstance(x, torch.Tensor):\n        raise TypeError('x')\n    return x * 2 + other\n\n$line\n\n\n$tests");
+put("$tmp/data/TritonBench_G_v1/sin_kernel.py", "import triton\nimport triton.language as tl\n\ndef sin(x):\n    pass\n$line\nsin(1)\n");
+put("$tmp/t/twice_plus/sample0.py", "import torch\n\ndef twice_plus(x, other=1):\n    return x + x + other\n");
+put("$tmp/t/twice_plus/sample1.py", "import torch\n\ndef twice_plus(x, other=1):\n    return x + x + 1\n");
+put("$tmp/t/twice_plus/sample2.py", "def another(x):\n    return x\n");
+put("$tmp/t/sin_kernel.py", "def sin(x):\n    return x\n");
+($rc, $j, $err) = run(qw(bench tritonbench --path . --candidates t));
+my %by = map { $_->{item} => $_ } @{$j->{items} // []};
+ok($by{'T/twice_plus#0'}{right}, 'a function becomes a module that makes the calls of the tests', ($by{'T/twice_plus#0'}{text} // '') . $err);
+ok(($by{'T/twice_plus#1'}{verdict} // '') eq 'wrong', 'wrong in one of the calls is wrong', $by{'T/twice_plus#1'}{text});
+ok($by{'T/twice_plus#1'}{suite_right}, 'the suite takes what runs for right', $by{'T/twice_plus#1'}{text});
+ok(($by{'T/twice_plus#2'}{state} // '') eq 'unusable' && $by{'T/twice_plus#2'}{text} =~ /defines no twice_plus/, 'no such function', $by{'T/twice_plus#2'}{text});
+ok(($by{'G/sin_kernel#0'}{text} // '') =~ /its reference is a Triton kernel/, 'a reference that is a kernel itself is none', $by{'G/sin_kernel#0'}{text});
+ok(@{$j->{disagreements} // []} == 1, 'and the disagreement is listed');
+print "1..$n\n";
