@@ -11,7 +11,7 @@ import os
 import warnings
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_map
 
 from kwright import graph, task_text
 from kwright.problem import DTYPES, Loaded, Problem, guarded, name_of

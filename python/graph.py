@@ -1,4 +1,4 @@
-"""A module as an expression: torch.export gives the graph, aten.py says what each operator is in the expression language.
+"""A module as an expression: torch.export gives the graph, aten*.py say what each operator is in the expression language.
 
 Nothing is computed here and no tensor has memory: the graph is made with fake tensors.
 """
@@ -9,7 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from kwright import aten
+from kwright import aten, aten_layers, aten_moves       # noqa: F401 - the latter two fill the table
 from kwright.problem import Problem, name_of, said
 
 
