@@ -327,7 +327,8 @@ static void keep_worst(struct stage *s, int output, const struct kw_compare_stat
 	if (!r || (r->trials > 0 && st->worst_ratio <= r->worst.worst_ratio && r->worst_output))
 		return;
 	r->worst = *st;
-	r->worst_output = s->w->t->outputs[output].name;
+	if (!r->worst_output || strcmp(r->worst_output, s->w->t->outputs[output].name) != 0)
+		r->worst_output = kw_arena_strdup(s->w->a, s->w->t->outputs[output].name); /* it outlives the task */
 	r->error_ratio = st->worst_ratio;
 }
 
