@@ -466,7 +466,7 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 	struct kw_python_answer a = { 0 };
 	int fds[2] = { v->in.fd, v->out.fd };
 	uint64_t seed = w->seed ^ (same ? 0x5a5a5a5a5a5a5a5au : 0);
-	enum kw_status st = kw_python_ask(p->python, run_request(v->s, way == PLAIN, seed), fds, 2, REFERENCE_TIMEOUT_MS, &a, err);
+	enum kw_status st = kw_python_ask(p->python, run_request(v->s, way == PLAIN, seed), fds, 2, kw_python_patience_ms(REFERENCE_TIMEOUT_MS), &a, err);
 
 	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED) {
 		st = told(p, w->t, &a, err);

@@ -111,7 +111,7 @@ enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_
 static enum kw_status ask(struct kw_python *p, const struct kw_task *t, json_t *request, struct kw_python_answer *a, struct kw_error *err)
 {
 	const char *where = t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
-	enum kw_status s = kw_python_ask(p, request, NULL, 0, DESCRIBE_TIMEOUT_MS, a, err);
+	enum kw_status s = kw_python_ask(p, request, NULL, 0, kw_python_patience_ms(DESCRIBE_TIMEOUT_MS), a, err);
 
 	if (s != KW_OK || a->end == KW_PYTHON_ANSWERED)
 		return s;

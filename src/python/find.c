@@ -70,6 +70,14 @@ static void ask(const char *path, struct kw_python_found *f, char *why_not, size
 	kw_proc_result_release(&r);
 }
 
+int kw_python_patience_ms(int usual)
+{
+	const char *text = getenv("KWRIGHT_PYTHON_TIMEOUT");
+	double s;
+
+	return text && kw_str_to_f64(kw_str_from(text), &s) && s > 0 && s < 1e6 ? (int)(s * 1000) : usual;
+}
+
 /* "2.11.0+cu130" as 211: enough to order what there is. */
 static int version_number(const char *text)
 {

@@ -45,6 +45,9 @@ enum kw_status kw_python_find(unsigned wants, struct kw_python_found *out, struc
  * time; the list stays. */
 enum kw_status kw_python_folders(const char *path, const char *const **out, struct kw_error *err);
 
+/* How long the user's own code may take for one answer: what is usual, or the seconds of $KWRIGHT_PYTHON_TIMEOUT. */
+int kw_python_patience_ms(int usual);
+
 struct kw_python;
 struct kw_python_opts {
 	const char *file;              /* "describe": python/describe.py */
