@@ -115,7 +115,7 @@ def zygote():
     with open(fds[0], "rb") as f:
         seccomp = f.read()
     try:
-        prepare()
+        prepare(data[4:8] != bytes(4))
     except BaseException as e:
         reply(control, MACHINE, text=f"{type(e).__name__}: {e}")
         return
@@ -142,13 +142,17 @@ def zygote():
         reply(control, FORKED, number=pid, layers=layers)
 
 
-def prepare():
-    """What candidates are likely to want, and what would read files or start programs later."""
+def prepare(driver):
+    """What candidates are likely to want, and what would read files or start programs later.
+
+    driver: players will use a GPU. Nothing may have started its driver before they are copied, and cpp_extension asks for a GPU."""
     global torch
     import torch
     import torch.autograd.profiler
     import torch.nn.functional
-    import torch.utils.cpp_extension
+
+    if not driver:
+        import torch.utils.cpp_extension
 
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
@@ -280,6 +284,7 @@ class Player:
         self.maps = []
         self.cuda = None
         if copies:
+            import torch.utils.cpp_extension
             self.tell_spec()
             self.cuda = Cuda(device)
             self.map_device()
@@ -327,8 +332,10 @@ class Player:
 
     def lock_down(self):
         # How much memory it may take is set by the judge, from outside.
-        for what, value in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LIBRARY_BYTES), (resource.RLIMIT_NOFILE, 256),
-                            (resource.RLIMIT_MEMLOCK, 0)):
+        limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LIBRARY_BYTES)]
+        if not self.cuda:  # whose driver opens files and pins memory as it likes
+            limits += [(resource.RLIMIT_NOFILE, 256), (resource.RLIMIT_MEMLOCK, 0)]
+        for what, value in limits:
             hard = resource.getrlimit(what)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(what, (value, value))
@@ -626,10 +633,15 @@ class Watched:
     def __enter__(self):
         self.names = set()
         self.profile = torch.autograd.profiler.profile()
-        self.profile.__enter__()
+        try:
+            self.profile.__enter__()
+        except RuntimeError:  # somebody else profiles, or nobody can: it is a remark, and no more
+            self.profile = None
         return self
 
     def __exit__(self, *what):
+        if not self.profile:
+            return
         self.profile.__exit__(*what)
         for event in self.profile.kineto_results.events():
             space, _, name = event.name().partition("::")

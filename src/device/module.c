@@ -68,17 +68,17 @@ static enum kw_status memory_file(const char *name, const void *bytes, size_t le
 }
 
 /* The filter of the players: it is made here, where there is a library for it. */
-static enum kw_status send_filter(struct kw_child *c, struct kw_error *err)
+static enum kw_status send_filter(struct kw_child *c, bool driver, struct kw_error *err)
 {
 	struct kw_seccomp_filter f;
-	uint32_t op = WIRE_SPEC;
+	uint32_t first[2] = { WIRE_SPEC, driver };
 	int fd = -1;
 	enum kw_status st;
 
 	kw_seccomp_module(&f);
 	st = memory_file("filter", f.code, (size_t)f.count * 8 /* sizeof(struct sock_filter) */, &fd, err);
 	if (st == KW_OK)
-		st = kw_child_send(c, &op, sizeof(op), &fd, 1, err);
+		st = kw_child_send(c, first, sizeof(first), &fd, 1, err);
 	if (fd >= 0)
 		close(fd);
 	kw_seccomp_filter_release(&f);
@@ -120,7 +120,7 @@ static enum kw_status start_zygote(const struct kw_module_host *h, bool driver, 
 		close(pair[1]);
 	}
 	if (st == KW_OK)
-		st = send_filter(&zygote.child, err);
+		st = send_filter(&zygote.child, driver, err);
 	if (st == KW_OK)
 		st = await(&zygote.child, ZYGOTE_TIMEOUT_MS, &r, "the Python that runs modules did not start", err);
 	kw_sandbox_free(o.box);

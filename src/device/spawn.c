@@ -150,6 +150,8 @@ static void make_python_env(struct plan *p)
 	env_add(p, &n, "USER", "kwright"); /* or names of users are looked up */
 	env_add(p, &n, "PYTHONDONTWRITEBYTECODE", "1");
 	env_add(p, &n, "OPENBLAS_NUM_THREADS", "1"); /* or it starts threads at once, and no copy could be made */
+	/* Whether there is a GPU is asked of NVML: a driver that was started cannot be used in copies of the process. */
+	env_add(p, &n, "PYTORCH_NVML_BASED_CUDA_CHECK", "1");
 	env_add(p, &n, "OMP_WAIT_POLICY", "passive");
 	env_add(p, &n, "OMP_DYNAMIC", "false");
 	env_add(p, &n, "KMP_AFFINITY", "disabled");
