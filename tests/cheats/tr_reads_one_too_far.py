@@ -1,5 +1,5 @@
 #// task affine
-#// expect wrong/out_of_bounds
+#// expect wrong/out_of_bounds runtime_error/illegal_access
 #// why The mask of the load is one element too wide.
 #@ kernel affine grid=(cdiv(n + 1, 4096)) args=(x, y, n:i64)
 import triton
