@@ -284,7 +284,7 @@ class Player:
         self.maps = []
         self.cuda = None
         if copies:
-            import torch.utils.cpp_extension
+            importlib.import_module("torch.utils.cpp_extension")
             self.tell_spec()
             self.cuda = Cuda(device)
             self.map_device()
