@@ -150,8 +150,9 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 		kw_launches_note(l, 0, "facts are of the text alone: there is no NVRTC here");
 		return;
 	}
-	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len, .header = builder_header(text, len, l->arena),
-			     .options = options, .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
+	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len,
+			     .header = builder_header(text, len, l->arena), .options = options,
+			     .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
 		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
 		return;
 	}

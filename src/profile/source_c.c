@@ -215,8 +215,9 @@ static void doubles(struct c_scan *s, size_t i)
 {
 	static const char *const operators[] = { "+", "-", "*", "/", "?", ":", "*=", "+=", NULL };
 
-	static const char *const functions[] = { "exp",	 "exp2", "expm1", "log",  "log2", "log10", "log1p", "pow", "sin", "cos", "tan",
-						 "tanh", "sinh", "cosh",  "atan", "asin", "acos",  "atan2", "erf", "erfc", "cbrt", NULL };
+	static const char *const functions[] = { "exp",	 "exp2", "expm1", "log",  "log2", "log10", "log1p", "pow",
+						 "sin",	 "cos",	 "tan",	  "tanh", "sinh", "cosh",  "atan",  "asin",
+						 "acos", "atan2", "erf",  "erfc", "cbrt", NULL };
 
 	if (s->doubles || !s->depth)
 		return;
