@@ -35,10 +35,10 @@ from kwright.problem import Problem                 # noqa: E402
 
 
 class Smaller(ast.NodeTransformer):
-    """Halves the whole numbers over 16 at the top of a file `times` times; batches become 2."""
+    """Halves the whole numbers over 16 at the top of a file `times` times; batches become 2 where `few`."""
 
-    def __init__(self, times):
-        self.times, self.batch = times, False
+    def __init__(self, times, few):
+        self.times, self.few, self.batch = times, few, False
 
     def visit_Module(self, node):
         for n in node.body:
@@ -52,7 +52,7 @@ class Smaller(ast.NodeTransformer):
         v = node.value
         if type(v) is not int or v < 3:
             return node
-        if self.batch and isinstance(v, int):
+        if self.batch and self.few:
             return ast.copy_location(ast.Constant(2), node)
         for _ in range(self.times):
             v = v // 2 if v > 16 else v
@@ -74,10 +74,10 @@ def verify(path, evaluator, folder, mode):
     with open(path, encoding="utf-8") as f:
         source = f.read()
     last = "no smaller form works"
-    for times in (12, 6, 5, 4, 3, 2, 1, 0):
+    for times, few in [(12, True), (12, False)] + [(n, True) for n in (6, 5, 4, 3, 2, 1, 0)]:
         small = os.path.join(folder, os.path.basename(path))
         with open(small, "w") as f:
-            f.write(ast.unparse(ast.fix_missing_locations(Smaller(times).visit(ast.parse(source)))))
+            f.write(ast.unparse(ast.fix_missing_locations(Smaller(times, few).visit(ast.parse(source)))))
         try:
             d = describe.describe(small, mode)
         except Problem as e:
