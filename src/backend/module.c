@@ -298,8 +298,8 @@ const struct kw_backend kw_backend_module = {
 	.name = "module",
 	.language = "Python (a module)",
 	.extensions = ".py",
-	.device = "nvidia",
-	.checker = "cpu",
+	.device = "cpu",
+	.checker = "nvidia", /* by --device */
 	.probe = probe_module,
 	.build = build_module,
 };
