@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 /* ---- contexts ---- */
 
@@ -467,6 +468,8 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
 		if (start[i] < 0 || count[i] < 0 || start[i] > s->dim[i] - count[i])
 			return kw_fail(err, KW_ERR_BUG, "", "a box beyond output %d", output);
 	}
+	if (kw_interrupted())
+		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	volume = box_volume(&x, s->rank);
 	if (ev->external.values) {
 		st = eval_external(ev, output, &x, out, err);
