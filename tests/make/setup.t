@@ -14,7 +14,7 @@ fake bin/apt-get 'echo "$DEBIAN_FRONTEND $*" >> "$TMP_LOG"; case "$*" in *" $APT
 fake bin/id 'echo $UID_IS'
 fake sudo/sudo 'echo "sudo" >> "$TMP_LOG"; exec "$@"'
 # The real sudo must not be found; the tools that setup calls must.
-for tool in sh env sort printf; do ln -s "$(command -v $tool)" "$tmp/bin/$tool" 2> /dev/null; done
+for tool in sh env sort printf dirname; do ln -s "$(command -v $tool)" "$tmp/bin/$tool" 2> /dev/null; done
 
 n=0
 ok() { # STATUS NAME
