@@ -158,17 +158,27 @@ class Owner:
 
 
 @contextlib.contextmanager
-def without_dropout():
-    """The functions too, as far as they are called by their places in torch."""
+def without_dropout(found=None):
+    """The functions too, as far as they are called by their places in torch. found: a set that gets the names of those that would have dropped."""
+    found = set() if found is None else found
     names = [n for n in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout") if hasattr(F, n)]
     kept = {n: getattr(F, n) for n in names}
     attention = F.scaled_dot_product_attention
 
+    def identity(name):
+        def same(input, p=0.5, training="alpha" not in name, *args, **kwargs):
+            if training and p > 0:
+                found.add("F." + name)
+            return input
+        return same
+
     def quiet(query, key, value, attn_mask=None, dropout_p=0.0, *args, **kwargs):
+        if dropout_p > 0:
+            found.add("F.scaled_dot_product_attention")
         return attention(query, key, value, attn_mask, 0.0, *args, **kwargs)
 
     for n in names:
-        setattr(F, n, lambda input, *args, **kwargs: input)
+        setattr(F, n, identity(n))
     F.scaled_dot_product_attention = quiet
     try:
         yield
@@ -438,9 +448,10 @@ class Server:
     def __init__(self):
         self.form = self.device = None
         self.exact, self.plain = "f64", "f32"
+        self.left_out = set()
 
     def load(self, request, fds):
-        self.form = None
+        self.form, self.left_out = None, set()
         torch.set_num_threads(request.get("threads") or 1)
         self.device = on_device(request.get("device", "cpu"))
         self.form = FORMS[request["form"]](request)
@@ -483,14 +494,14 @@ class Server:
         with Sums() as sums:
             results = self.compute(values, request, precision)
         write(fds[1], request, results)
-        return {"precision": precision, "longest": min(sums.longest, ACCUMULATORS)}
+        return {"precision": precision, "longest": min(sums.longest, ACCUMULATORS), "left_out": ", ".join(sorted(self.left_out))}
 
     def compute(self, values, request, precision):
         before = torch.get_default_dtype()
         # What the reference itself makes (torch.zeros, torch.randn) counts in the same precision.
         torch.set_default_dtype(torch.float64 if precision == "f64" else torch.float32)
         try:
-            with torch.no_grad(), without_dropout():
+            with torch.no_grad(), without_dropout(self.left_out):
                 return self.form.call(values, request.get("dims", {}))
         finally:
             torch.set_default_dtype(before)

@@ -135,6 +135,17 @@ static void keep_notes(struct torch_process *p, const json_t *answer)
 		n += (size_t)snprintf(p->notes + n, sizeof p->notes - n, "; %s", json_string_value(json_array_get(notes, i)));
 }
 
+/* Functions are only seen when they are called. */
+static void note_left_out(struct torch_process *p, const char *names)
+{
+	char text[200];
+	size_t n = strlen(p->notes);
+
+	snprintf(text, sizeof text, "; dropout is left out (%.150s)", names);
+	if (names[0] && !strstr(p->notes, text))
+		snprintf(p->notes + n, sizeof p->notes - n, "%s", text);
+}
+
 /* Under the lock: this task's reference is in a living process. */
 static enum kw_status have_loaded(struct work *w, struct kw_error *err)
 {
@@ -475,6 +486,7 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 	if (st == KW_OK) {
 		if (way == EXACT)
 			snprintf(p->precision, sizeof p->precision, "%s", kw_json_get_str(a.json, "precision", "f64"));
+		note_left_out(p, kw_json_get_str(a.json, "left_out", ""));
 		take(v, way, kw_json_get_f64(a.json, "longest", 1), same);
 	}
 	kw_python_answer_release(&a);
