@@ -2,10 +2,18 @@
 
 #include <string.h>
 
+#include "backend/backend.h"
 #include "explain/explain.h"
 #include "profile/input.h"
 
 enum { SCRATCH_BYTES = 64 << 20 };
+
+bool kw_explain_on_gpu(const struct kw_verdict *v)
+{
+	const struct kw_backend *b = kw_backend_find(v->backend ? v->backend : "");
+
+	return b && strcmp(b->device, "cpu") != 0;
+}
 
 static void add_facts(struct kw_launch *k, const struct kw_launches *facts)
 {
@@ -140,7 +148,7 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 	struct kw_arena scratch;
 	struct kw_explained e = { 0 };
 	struct kw_launch *k;
-	bool good = true, gpu = strcmp(v->backend ? v->backend : "", "c") != 0;
+	bool good = true, gpu = kw_explain_on_gpu(v);
 	enum kw_status status;
 
 	*out = NULL;

@@ -14,4 +14,7 @@
 enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
 				 struct kw_finding **out, size_t *count, struct kw_error *err);
 
+/* Whether its times are a GPU's, as far as its backend tells. */
+bool kw_explain_on_gpu(const struct kw_verdict *v);
+
 #endif

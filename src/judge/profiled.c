@@ -115,7 +115,7 @@ static enum kw_status try_case(struct work *w, const char *ncu, const char *dir,
 	struct stage s;
 	enum kw_status st = kw_stage_bind(&s, w, c, err);
 
-	if (st == KW_OK && s.plan.applicable && (s.code = kw_builds_find(w, &s.plan)) != NULL) {
+	if (st == KW_OK && s.plan.applicable && (s.code = kw_builds_find(w, &s.plan)) != NULL && strcmp(s.code->kind, "cubin") == 0) {
 		st = kw_stage_workspaces(&s, err);
 		if (st == KW_OK && bytes_of(&s) > MOST_BYTES) {
 			w->o.profiled(w->o.profiled_arg, c->label, NULL, 0, "the case is too large to be profiled");
@@ -130,13 +130,12 @@ static enum kw_status try_case(struct work *w, const char *ncu, const char *dir,
 
 enum kw_status kw_profile(struct work *w, struct kw_error *err)
 {
-	const struct kw_backend *b = kw_backend_find(w->c->backend);
 	struct kw_error missing = { 0 };
 	char ncu[PATH_MAX], dir[PATH_MAX];
 	int count = 0;
 	enum kw_status st;
 
-	if (!w->o.profiled || !b || strcmp(b->device, "nvidia") != 0)
+	if (!w->o.profiled || strcmp(w->j->dev->ops->name, "nvidia") != 0)
 		return KW_OK;
 	st = kw_cuda_tool("ncu", "KWRIGHT_NCU", ncu, &missing);
 	if (st != KW_OK) {

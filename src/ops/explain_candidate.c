@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "explain/judged.h"
 #include "ops/explain_internal.h"
 
 enum { SOURCE_BYTES = 4 << 20 };
@@ -140,7 +141,7 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 		s = kw_op_eval(env, &eo, &r, err);
 	if (s == KW_OK) {
 		ran = true;
-		gpu = strcmp(r.verdict.backend ? r.verdict.backend : "", "c") != 0;
+		gpu = kw_explain_on_gpu(&r.verdict);
 		out->all.verdict_class =
 			r.verdict.cls == KW_V_OK ? "ok" : kw_arena_printf(&out->arena, "%s", r.verdict.summary);
 		for (size_t i = 0; s == KW_OK && i < r.verdict.case_count; i++)
