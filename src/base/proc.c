@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/shadow.h"
 
 extern char **environ;
 
@@ -170,14 +171,6 @@ static int run_child(void *arg)
 	die(c, FAULT_EXEC);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAVE_SHADOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_SHADOW 1
-#endif
-#endif
-
 pid_t kw_proc_spawn(int (*child)(void *arg), void *arg)
 {
 	sigset_t all, before;
@@ -186,7 +179,7 @@ pid_t kw_proc_spawn(int (*child)(void *arg), void *arg)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* a handler of ours would run in the child, on our memory */
-#ifdef HAVE_SHADOW /* it would keep what the child did to its stack */
+#ifdef KW_SHADOW /* it would keep what the child did to its stack */
 	pid = fork();
 	if (pid == 0)
 		_exit(child(arg));

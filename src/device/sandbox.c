@@ -1,6 +1,7 @@
 #include "device/sandbox.h"
 
 #include "base/alloc.h"
+#include "base/shadow.h"
 #include "base/str.h"
 #include "device/seccomp.h"
 
@@ -194,14 +195,6 @@ static void memory_of(pid_t pid, uint64_t *space, uint64_t *data)
 	*data = (uint64_t)d * 4096;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAVE_SHADOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAVE_SHADOW 1
-#endif
-#endif
-
 bool kw_sandbox_no_writes(void)
 {
 	return limit(RLIMIT_FSIZE, 0);
@@ -217,7 +210,7 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int fil
 		return false;
 	ok = limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, (uint64_t)file_bytes) && limit(RLIMIT_NOFILE, (uint64_t)files) &&
 	     (!own_ids || limit(RLIMIT_NPROC, (uint64_t)threads * 2 + 16)) && limit(RLIMIT_MSGQUEUE, 0) && limit(RLIMIT_MEMLOCK, 0);
-#ifndef HAVE_SHADOW /* a sanitizer reserves terabytes */
+#ifndef KW_SHADOW /* a sanitizer reserves terabytes */
 	/* malloc reserves 128 MiB of addresses for each thread that it gives an arena. */
 	ok = ok && limit(RLIMIT_DATA, data + (uint64_t)memory_bytes + stacks) &&
 	     limit(RLIMIT_AS, space + (uint64_t)memory_bytes + stacks + (uint64_t)threads * (160u << 20));
@@ -354,7 +347,7 @@ int kw_sandbox_enter(void *sandbox)
 	limit(RLIMIT_FSIZE, 256u << 20);
 	limit(RLIMIT_NOFILE, 256);
 	limit(RLIMIT_CPU, 120);
-#ifndef HAVE_SHADOW
+#ifndef KW_SHADOW
 	if (!s->driver)
 		limit(RLIMIT_AS, (uint64_t)4 << 30);
 #endif
