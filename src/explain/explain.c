@@ -167,6 +167,7 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 		}
 	}
 	*out = (struct kw_explained_finding){ .rule = r, .gain = r->final ? 0 : gain, .rank = gain,
+					      .bound = isnan(e->roof_pct) ? NAN : 1 - least,
 					      .factor_low = 1 - gain, .factor_high = 1 - gain * r->sure };
 	if (record && record->tried > 0 && !isnan(gain))
 		out->rank = gain * fmin(fmax(record->kept, 0.05), 1.5);
@@ -352,7 +353,7 @@ size_t kw_explain_line(const struct kw_rule_set *set, const char *line, struct k
 
 		if (r->about != KW_ABOUT_MESSAGE || !kw_rule_matches(r, line, &f) || !kw_rule_fires(r, &f))
 			continue;
-		out[n] = (struct kw_explained_finding){ .rule = r, .gain = NAN, .rank = NAN, .factor_low = NAN,
+		out[n] = (struct kw_explained_finding){ .rule = r, .gain = NAN, .bound = NAN, .rank = NAN, .factor_low = NAN,
 							.factor_high = NAN, .where = "" };
 		out[n].evidence = kw_rule_say(r, r->evidence, &f, a);
 		out[n].directive = kw_rule_say(r, r->directive, &f, a);

@@ -31,6 +31,7 @@ struct kw_explained_finding {
 	const struct kw_rule *rule;
 	const char *evidence, *directive, *check, *where; /* where: places in the code; "" */
 	double gain;                      /* share of the time, after the cap; NaN: not known */
+	double bound;                     /* what the roof leaves for this change at most, gain known or not; NaN: no roof is known */
 	double rank;                      /* gain by the record */
 	double factor_low, factor_high;   /* of the time now; NaN: not known */
 	const char *against;              /* the other rule where it is a choice; NULL */

@@ -245,6 +245,9 @@ static void declaration(struct scan *s, size_t i)
 		array(s, i, shared);
 		return;
 	}
+	/* `__shared__ float sum;` is a tile of one. */
+	if (shared)
+		add_name(s, i, SHARED);
 	if (!is_any(s->t, i - 1, integers) && !kw_token_is(s->t, i - 1, "auto"))
 		return;
 	if (constant)
@@ -330,6 +333,8 @@ static void atomic(struct scan *s, size_t i)
 		shared = shared || find_name(s, k, SHARED);
 	if (shared) {
 		fact(s, KW_M_CODE_ATOMIC_SHARED, i);
+		if (i >= s->guard_end && s->loop_count)
+			fact(s, KW_M_CODE_ATOMIC_SHARED_LOOP, i);
 		return;
 	}
 	fact(s, KW_M_CODE_ATOMIC_GLOBAL, i);

@@ -127,6 +127,9 @@ static void finding(const struct kw_explained_finding *f, struct kw_buf *out)
 		kw_buf_printf(out,
 			      "<p><b>Gain:</b> at most %.0f%% of the time; expect %.2f to %.2f of the time now</p>\n",
 			      100 * f->gain, f->factor_low, f->factor_high);
+	else if (!isnan(f->bound) && !f->rule->final)
+		kw_buf_printf(out, "<p><b>Gain:</b> not counted here; the roof leaves %.0f%% of the time at most</p>\n",
+			      100 * f->bound);
 	paragraph(out, "Check:", f->check);
 	paragraph(out, "Wrong when:", f->rule->wrong_when);
 	kw_buf_addz(out, "</li>\n");

@@ -38,7 +38,7 @@ static json_t *finding(const struct kw_explained_finding *f, const struct kw_lau
 	j = kw_finding_to_json(&core);
 	if (!j)
 		return NULL;
-	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) &&
+	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) && put(j, "gain_bound", kw_json_real(f->bound)) &&
 	    put(j, "check", text(f->check)) && put(j, "where", text(f->where)) && put(j, "class", text(f->rule->cls)) &&
 	    put(j, "source", text(f->rule->source)) && put(j, "choice", text(f->against)) &&
 	    put(j, "nothing_to_fix", json_boolean(f->rule->final)))

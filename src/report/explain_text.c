@@ -40,6 +40,20 @@ static void roofline(const struct kw_explained *e, struct kw_buf *out)
 	kw_buf_addc(out, '\n');
 }
 
+/* The rule's own estimate needs what this input lacks; what the busiest unit leaves is a bound all the same. */
+static void unknown_gain(const struct kw_explained_finding *f, const struct kw_launch *k, struct kw_buf *out)
+{
+	if (!k || f->rule->about == KW_ABOUT_COMPARE)
+		return;
+	if (!isnan(f->bound))
+		kw_buf_printf(out, "     gain: no counter here says how much; the roof leaves %.0f%% of the time at most\n",
+			      100 * f->bound);
+	else if (isnan(k->value[KW_M_DURATION_NS]))
+		kw_buf_addz(out, "     gain: not known: this input has no time; a profile or kwright explain TASK FILE gives one\n");
+	else
+		kw_buf_addz(out, "     gain: not known: no unit's share of its peak was measured\n");
+}
+
 static void gain(const struct kw_explained_finding *f, const struct kw_launch *k, struct kw_buf *out)
 {
 	char text[64];
@@ -47,7 +61,7 @@ static void gain(const struct kw_explained_finding *f, const struct kw_launch *k
 	if (f->rule->final)
 		return;
 	if (isnan(f->gain)) {
-		kw_buf_addz(out, "     gain: not known from this input\n");
+		unknown_gain(f, k, out);
 		return;
 	}
 	kw_buf_printf(out, "     gain: at most %.0f%% of the time", 100 * f->gain);
