@@ -88,7 +88,7 @@ bool kw_subclass_parse(enum kw_verdict_class cls, const char *name, enum kw_subc
 /* Comparison of one output in one trial: f64 statistics (design 6.8). */
 struct kw_compare_stats {
 	int64_t compared, mismatched, unwritten, nan_mismatched;
-	double max_abs, max_rel;              /* over compared elements */
+	double max_abs, max_rel;              /* like norm_ratio and rms_rel over elements that are finite on both sides; NaN: none is */
 	double norm_ratio;                    /* |got| / |want|, 2-norms */
 	double rms_rel;                       /* |got - want| / |want|, 2-norms */
 	double tolerance_at_worst;
@@ -124,7 +124,7 @@ struct kw_case_result {
 	int64_t *dims;                        /* of the task; task order */
 	size_t dim_count;
 	bool perf, unseen;                    /* unseen: drawn after the build */
-	enum kw_verdict_class verdict;        /* OK, NOT_APPLICABLE or what went wrong here */
+	enum kw_verdict_class verdict;        /* OK, NOT_APPLICABLE or what went wrong here; OK without trials: not judged */
 	enum kw_subclass subclass;
 	char why[400];                        /* skipped or not applicable: the reason */
 	int trials;

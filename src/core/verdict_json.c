@@ -136,7 +136,9 @@ static bool put_case(json_t *obj, const void *item)
 {
 	const struct kw_case_result *c = item;
 	const struct kw_baseline_time *best = kw_case_best_baseline(c);
+	bool judged = c->verdict != KW_V_OK || c->trials > 0; /* another case may have ended it before */
 	bool all = PUT(obj, case_fields, c) && put_class(obj, c->verdict, c->subclass) &&
+		   (judged || kw_field_set(obj, "verdict", json_null())) &&
 		   kw_field_set(obj, "dims", kw_field_ints(c->dims, c->dim_count)) &&
 		   kw_field_set(obj, "worst", stats_to_json(&c->worst));
 
@@ -248,7 +250,7 @@ static enum kw_status get_case(const json_t *obj, struct kw_case_result *c, stru
 	const json_t *list = json_object_get(obj, "baselines");
 	enum kw_status s = GET(obj, "a case", case_fields, c);
 
-	if (s == KW_OK)
+	if (s == KW_OK && !json_is_null(json_object_get(obj, "verdict")))
 		s = get_class(obj, &c->verdict, &c->subclass, err);
 	if (s == KW_OK)
 		s = kw_field_get_ints(obj, "dims", &c->dims, &c->dim_count, a, err);

@@ -202,7 +202,7 @@ static bool look_at(struct kw_compare_stats *s, const struct kw_bound_numbers *b
 			s->max_rel = error / fabs(want);
 		ratio = tolerance > 0 ? error / tolerance : error > 0 ? INFINITY : 0;
 	}
-	note_worst(s, ratio, got, want, special ? 0 : tolerance, shape, flat);
+	note_worst(s, ratio, got, want, isfinite(want) ? tolerance : 0, shape, flat);
 	s->mismatched += ratio > 1;
 	return ratio > 1;
 }
@@ -291,6 +291,9 @@ void kw_compare_finish(struct kw_compare_stats *s)
 
 	s->norm_ratio = s->sum_want2 > 0 ? sqrt(s->sum_got2 / s->sum_want2) : s->sum_got2 > 0 ? INFINITY : 1;
 	s->rms_rel = s->sum_want2 > 0 ? sqrt(s->sum_diff2 / s->sum_want2) : s->sum_diff2 > 0 ? INFINITY : 0;
+	/* NaN or Inf everywhere: there is no error that 0 could stand for. */
+	if (s->compared > 0 && s->nan_mismatched == s->compared)
+		s->max_abs = s->max_rel = s->norm_ratio = s->rms_rel = NAN;
 	/* Nothing but zeros, where the right answer rounds to something (case E02): a tolerance that lets it pass is too
 	 * wide. */
 	if (s->sum_got2 == 0 && s->mismatched == 0 && rms > s->out_tiny)

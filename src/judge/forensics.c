@@ -338,23 +338,37 @@ static const char *state_by(const struct stage *s, int right, int right_there)
 
 /* ---- evidence ---------------------------------------------------------------------------------- */
 
+/* How far off, as one more line: of NaN and Inf there is no error to tell. */
+static const char *error_line(const struct kw_compare_stats *st, char *out, size_t n)
+{
+	int64_t others = st->compared - st->nan_mismatched;
+	int used = st->nan_mismatched ? snprintf(out, n, "\nof the other %lld: ", (long long)others) : snprintf(out, n, "\n");
+
+	if (others == 0)
+		return "";
+	snprintf(out + used, n - (size_t)used, "max abs error %.3g, max rel error %.3g, rms rel error %.3g, norm ratio %.6g", st->max_abs,
+		 st->max_rel, st->rms_rel, st->norm_ratio);
+	return out;
+}
+
 static void describe(struct stage *s, enum kw_fill fill, int output, const struct kw_compare_stats *st, char *out,
 		     size_t n)
 {
 	struct kw_shape at = { .rank = st->worst_rank };
 	const char *name = s->w->t->outputs[output].name;
-	char index[128], shape[128];
+	char index[128], shape[128], tolerance[40] = "", error[240];
 
 	memcpy(at.dim, st->worst_index, sizeof at.dim);
+	if (isfinite(st->worst_got) && isfinite(st->worst_want))
+		snprintf(tolerance, sizeof tolerance, " (tolerance %.3g)", st->tolerance_at_worst);
 	snprintf(out, n,
-		 "case: %s\ninputs: %s\noutput: %s %s %s\nworst: %s%s got %.9g, expected %.9g (tolerance %.3g)\n"
-		 "mismatched: %lld of %lld compared; unwritten: %lld; NaN or Inf differ: %lld\n"
-		 "max abs error %.3g, max rel error %.3g, rms rel error %.3g, norm ratio %.6g",
+		 "case: %s\ninputs: %s\noutput: %s %s %s\nworst: %s%s got %.9g, expected %.9g%s\n"
+		 "mismatched: %lld of %lld compared; unwritten: %lld; NaN or Inf differ: %lld%s",
 		 s->c->label, kw_fill_name(fill), name, kw_dtype_name(s->w->t->outputs[output].dtype),
 		 kw_shape_text(&s->view[s->inputs + output].shape, shape, sizeof shape), name,
-		 kw_shape_text(&at, index, sizeof index), st->worst_got, st->worst_want, st->tolerance_at_worst,
+		 kw_shape_text(&at, index, sizeof index), st->worst_got, st->worst_want, tolerance,
 		 (long long)st->mismatched, (long long)st->compared, (long long)st->unwritten,
-		 (long long)st->nan_mismatched, st->max_abs, st->max_rel, st->rms_rel, st->norm_ratio);
+		 (long long)st->nan_mismatched, error_line(st, error, sizeof error));
 }
 
 static enum kw_subclass name_by_numbers(struct stage *s, int output, const struct kw_compare_stats *st, char *text, size_t n)

@@ -184,7 +184,7 @@ __device__ void look_at(part &p, const bound &b, const void *x, int type, i64 fl
 		p.worst_ratio = ratio;
 		p.worst_got = got;
 		p.worst_want = want;
-		p.worst_tolerance = special ? 0 : tolerance;
+		p.worst_tolerance = isfinite(want) ? tolerance : 0;
 		p.worst_flat = flat;
 	}
 	if (ratio > 1) {

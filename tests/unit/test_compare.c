@@ -101,12 +101,20 @@ static void test_planted(void)
 	is_str(name_of(&s, &t), "nan", "a NaN in the last element (cheat 14)");
 	is_int(s.nan_mismatched, 1, "one");
 	is_int(s.worst_index[1], COLS - 1, "at its place");
+	ok(s.tolerance_at_worst > 0 && s.max_abs < 1e-6, "with the tolerance there, and the error of the others");
 	want[N - 1] = NAN;
 	s = compare(&t, got);
 	is_str(name_of(&s, &t), "right", "is right where NaN is expected");
 	got[N - 1] = 0;
 	s = compare(&t, got);
 	is_str(name_of(&s, &t), "nan", "and a number is not (case B03)");
+
+	reset(3);
+	for (int i = 0; i < N; i++)
+		got[i] = i % 2 ? NAN : INFINITY;
+	s = compare(&t, got);
+	is_str(name_of(&s, &t), "nan", "nothing but NaN and Inf");
+	ok(isnan(s.max_abs) && isnan(s.max_rel) && isnan(s.rms_rel) && isnan(s.norm_ratio), "has no error that could be told");
 
 	reset(3);
 	want[7] = -(double)INFINITY;

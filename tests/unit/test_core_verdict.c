@@ -23,7 +23,7 @@ static void fill(struct kw_verdict *v)
 	static double samples[] = { 101, 99.5, 100.25 };
 	static int64_t dims[] = { 4096, 7 };
 	static struct kw_baseline_time baselines[2];
-	static struct kw_case_result cases[2];
+	static struct kw_case_result cases[3];
 	static const char *flags[] = { "faster than the measured ceiling", "bad \xff byte, good \xc3\xa9" };
 
 	kw_verdict_init(v);
@@ -58,8 +58,9 @@ static void fill(struct kw_verdict *v)
 	cases[1] = (struct kw_case_result){ .label = "rows=3 cols=1", .dims = dims, .dim_count = 2, .unseen = true,
 		.verdict = KW_V_NOT_APPLICABLE, .worst_output = "", .sol_bound = "" };
 	snprintf(cases[1].why, sizeof(cases[1].why), "require cols > 4");
+	cases[2] = (struct kw_case_result){ .label = "rows=1 cols=1", .dims = dims, .dim_count = 2, .worst_output = "", .sol_bound = "" };
 	v->cases = cases;
-	v->case_count = 2;
+	v->case_count = 3;
 	v->flags = flags;
 	v->flag_count = 2;
 	v->geomean_speedup = 6;
@@ -101,9 +102,11 @@ static void test_json(void)
 	is_str(kw_json_get_str(json_object_get(c, "worst"), "got", ""), "nan", "so is a NaN that was got");
 	ok(!json_object_get(json_array_get(json_object_get(j, "cases"), 1), "median_ns"), "no times, no keys");
 
+	ok(json_is_null(json_object_get(json_array_get(json_object_get(j, "cases"), 2), "verdict")), "a case that was not judged has no verdict");
+
 	kw_verdict_init(&w);
 	is_int(kw_verdict_from_json(&w, j, &err), KW_OK, "it reads back: %s", err.text);
-	is_int((int64_t)w.case_count, 2, "with both cases");
+	is_int((int64_t)w.case_count, 3, "with all cases");
 	ok(w.cases[0].has_times && !w.cases[1].has_times && w.cases[0].baseline_count == 2, "times and baselines");
 	ok(isnan(w.cases[0].worst.worst_got) && isinf(w.cases[0].worst.worst_want), "NaN and infinity");
 	ok(w.cases[0].worst.worst_rank == 2 && w.cases[0].worst.worst_index[1] == 17, "the worst index");
