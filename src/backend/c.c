@@ -22,7 +22,9 @@
 
 enum { DEFAULT_TIMEOUT_MS = 30000, COMPILER_TRIES = 3, MAX_ARGS = 96, MAX_OBJECT = 64 << 20, MAX_OUTPUT = 2 << 20 };
 #define HEADER_PATH "src/backend/builtin/kw.h"
-#define JSON_FLAG "-fdiagnostics-format=json" /* of gcc */
+/* Of gcc. As JSON it says nothing at all when it gives up: after -fmax-errors, or when headers include each other for ever. */
+#define JSON_FLAG "-fdiagnostics-format=json"
+#define PLAIN_FLAG "-fno-diagnostics-show-caret"
 
 /* One build's own things; strings live in the arena. */
 struct build {
@@ -36,6 +38,7 @@ struct build {
 	const char *flags[MAX_ARGS];      /* for compiling; NULL-terminated */
 	size_t flag_count;
 	bool fast_math;
+	bool plain;                       /* messages as text; gcc's come as JSON else */
 	const char *suffix;               /* compiled behind the source (signature.h); "" none */
 	char dir[PATH_MAX];               /* "" until it is made */
 	const char *source_path, *object_path, *part_path;
@@ -247,7 +250,7 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 	for (size_t i = 0; i < b->flag_count; i++)
 		if (compiles || strncmp(b->flags[i], "-f", 2) != 0 || strcmp(b->flags[i], "-fopenmp") == 0)
 			if (compiles || !kw_flag_is_fast_math(b->flags[i]))
-				argv[n++] = b->flags[i];
+				argv[n++] = b->plain && strcmp(b->flags[i], JSON_FLAG) == 0 ? PLAIN_FLAG : b->flags[i];
 	if (compiles) {
 		argv[n++] = "-include";
 		argv[n++] = "kw.h";
@@ -282,6 +285,12 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 	}
 	kw_diagnostics_parse(&b->diags, r.out.ptr, r.out.len, b->c->source);
 	kw_diagnostics_parse(&b->diags, r.err.ptr, r.err.len, b->c->source);
+	if (r.exit_code > 0 && !kw_proc_was_killed(&r) && !b->plain && !b->tool.clang && !kw_diagnostics_has_error(&b->diags) &&
+	    b->diags.aside_errors == 0) {
+		kw_proc_result_release(&r);
+		b->plain = true;
+		return compile(b, compiles, links, err);
+	}
 	if (r.exit_code != 0)
 		explain_end(b, &r, b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS);
 	kw_proc_result_release(&r);
@@ -376,7 +385,7 @@ static enum kw_status compile_source(struct build *b, struct kw_error *err)
 /* The compiler had something to say about the declaration behind the source: asks it for the parameters. */
 static enum kw_status check_parameters(struct build *b, struct kw_error *err)
 {
-	static const char *const gcc[] = { "-fno-diagnostics-show-caret", "-fmax-errors=0" };
+	static const char *const gcc[] = { PLAIN_FLAG, "-fmax-errors=0" };
 	const char *argv[MAX_ARGS + 24];
 	struct kw_signature_fault fault;
 	struct kw_proc_result r;

@@ -200,14 +200,6 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 
 /* ---- a build that failed ---- */
 
-static bool has_error(const struct build *b)
-{
-	for (size_t i = 0; i < b->diags.count; i++)
-		if (b->diags.list[i].severity == KW_ERROR)
-			return true;
-	return false;
-}
-
 static const struct kw_plan_kernel *plan_kernel(const struct build *b, const char *name)
 {
 	for (size_t i = 0; i < b->c->plan.kernel_count; i++)
@@ -295,7 +287,7 @@ static void explain_end(struct build *b, const struct kw_cuda_output *o, int tim
 			 o->signal == SIGKILL || o->signal == SIGXCPU ? "it took more than it may"
 								      : "it crashed");
 		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
-	} else if (has_error(b)) {
+	} else if (kw_diagnostics_has_error(&b->diags)) {
 		b->out->cls = KW_V_BUILD_ERROR;
 		b->out->subclass = kw_diagnostics_class(&b->diags);
 	} else {

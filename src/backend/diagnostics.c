@@ -396,7 +396,7 @@ static bool repeats(const char *text)
 	return false;
 }
 
-static bool has_error(const struct kw_diagnostics *d)
+bool kw_diagnostics_has_error(const struct kw_diagnostics *d)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (d->list[i].severity == KW_ERROR)
@@ -414,7 +414,7 @@ static void parse_line(struct kw_diagnostics *d, struct kw_str line, const char 
 	text[n] = '\0';
 	if (parse_undefined(d, text, source) || parse_doubled(d, text, source))
 		return;
-	if (strstr(text, ": in function `") || (repeats(text) && has_error(d)) || parse_placed(d, text, source))
+	if (strstr(text, ": in function `") || (repeats(text) && kw_diagnostics_has_error(d)) || parse_placed(d, text, source))
 		return;
 	if (strncmp(text, "error: ", 7) == 0) {
 		find_assembly(source, text + 7, &number, &column);

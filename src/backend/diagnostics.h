@@ -26,6 +26,7 @@ void kw_diagnostics_release(struct kw_diagnostics *d);
 void kw_diagnostics_parse(struct kw_diagnostics *d, const char *text, size_t len, const char *source);
 void kw_diagnostics_add(struct kw_diagnostics *d, enum kw_severity severity, enum kw_subclass cls, const char *file,
 			int line, int column, const char *message);
+bool kw_diagnostics_has_error(const struct kw_diagnostics *d);
 /* Class of the first error; SYNTAX when there is none. */
 enum kw_subclass kw_diagnostics_class(const struct kw_diagnostics *d);
 /* Moves list and log into the artefact. */

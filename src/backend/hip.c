@@ -325,19 +325,11 @@ static void read_log(struct build *b, const char *log)
 	kw_buf_release(&text);
 }
 
-static bool has_error(const struct build *b)
-{
-	for (size_t i = 0; i < b->diags.count; i++)
-		if (b->diags.list[i].severity == KW_ERROR)
-			return true;
-	return false;
-}
-
 static void explain_end(struct build *b, const struct kw_cuda_output *o, int timeout_ms)
 {
 	char message[200];
 
-	if (!o->timed_out && has_error(b)) {
+	if (!o->timed_out && kw_diagnostics_has_error(&b->diags)) {
 		b->out->cls = KW_V_BUILD_ERROR;
 		b->out->subclass = kw_diagnostics_class(&b->diags);
 		return;

@@ -68,14 +68,6 @@ static const char *own_file(const char *line, char *out, size_t out_bytes)
 	return line;
 }
 
-static bool has_error(const struct kw_diagnostics *d)
-{
-	for (size_t i = 0; i < d->count; i++)
-		if (d->list[i].severity == KW_ERROR)
-			return true;
-	return false;
-}
-
 void kw_cl_log_parse(struct kw_diagnostics *d, const char *log, size_t len, const char *source, bool failed)
 {
 	struct kw_str rest = { log, len }, line;
@@ -93,7 +85,7 @@ void kw_cl_log_parse(struct kw_diagnostics *d, const char *log, size_t len, cons
 		use = own_file(use, named, sizeof(named));
 		kw_diagnostics_parse(d, use, strlen(use), source);
 	}
-	if (!failed || has_error(d))
+	if (!failed || kw_diagnostics_has_error(d))
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)(len < 400 ? len : 400), log);
 	if (!text[0])

@@ -123,6 +123,9 @@ static void test_variables(void)
 	}
 }
 
+#define TWO_WRONG "\t{ x[0] = nothing; }\n\t{ int *p = missing; }\n"
+#define TEN_WRONG TWO_WRONG "\t{ q1(); }\n" "\t{ q2(); }\n" "\t{ q3(); }\n" "\t{ q4(); }\n" TWO_WRONG TWO_WRONG
+
 static void test_messages(void)
 {
 	static const struct {
@@ -133,6 +136,9 @@ static void test_messages(void)
 	} cases[] = {
 		{ "syntax", "void k(float *x)\n{\n\tx[0] = 1\n}\n", "expected ';'", KW_V_BUILD_ERROR, KW_S_SYNTAX, 3 },
 		{ "undeclared", "void k(float *x)\n{\n\n\tx[0] = nothing;\n}\n", "nothing", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 4 },
+		{ "more errors than gcc tells", "void k(float *x)\n{\n" TEN_WRONG TEN_WRONG TEN_WRONG "}\n", "nothing", KW_V_BUILD_ERROR,
+		  KW_S_UNDEFINED, 3 },
+		{ "a file that includes itself", "\n#include __FILE__\nvoid k(void) {}\n", "nested", KW_V_BUILD_ERROR, KW_S_INCLUDE, 2 },
 		{ "no such function", "void k(float *x)\n{\n\tx[0] = foo(1);\n}\n", "foo", KW_V_BUILD_ERROR, KW_S_UNDEFINED, 3 },
 		{ "no such symbol", "float foo(int);\nvoid k(float *x)\n{\n\tx[0] = foo(1);\n}\n", "'foo'", KW_V_BUILD_ERROR,
 		  KW_S_UNDEFINED, 1 },
