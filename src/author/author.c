@@ -188,6 +188,40 @@ static enum kw_status try_matmul(struct author *w, const struct kw_pattern *p)
 	return st == KW_OK ? propose(w, p, f) : st;
 }
 
+static bool is_for_any(const struct kw_pattern *p)
+{
+	return strcmp(p->family, "any") == 0;
+}
+
+/* As one writes it first, whatever it is. */
+static enum kw_status try_any(struct author *w, const struct kw_pattern *p)
+{
+	struct kw_fill *f = kw_arena_calloc(w->arena, 1, sizeof(*f));
+	struct kw_error own = { 0 };
+	struct kw_buf text;
+	const char *kept;
+	enum kw_status st;
+
+	if (!f)
+		return kw_fail(w->err, KW_ERR_NOMEM, "", "no memory to write the kernel");
+	if (kw_task_has_inout(w->task))
+		return refuse(w, p, "it is done in place");
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES);
+	st = kw_expr_emit_naive_gpu(w->expr, p->backend, KW_NAIVE_BASELINE, &text, NULL, &own);
+	kept = st == KW_OK ? kw_arena_str(w->arena, kw_buf_str(&text)) : NULL;
+	kw_buf_release(&text);
+	if (st == KW_NO)
+		return refuse(w, p, kw_arena_strdup(w->arena, own.text));
+	if (st != KW_OK)
+		return kw_fail(w->err, st, own.where, "%s", own.text);
+	if (!kept || !kw_fill_set(f, "kernels", kept))
+		return kw_fail(w->err, KW_ERR_NOMEM, "", "no memory to write the kernel");
+	st = propose(w, p, f);
+	if (st == KW_OK)
+		w->out[w->count - 1].last = true;
+	return st;
+}
+
 /* The input that is updated in place, or a value at one of its own places. */
 static bool keeps_place(const struct kw_node *n)
 {
@@ -228,6 +262,8 @@ static enum kw_status try_pattern(struct author *w, const struct kw_pattern *p)
 
 	if (trouble)
 		return refuse(w, p, trouble);
+	if (is_for_any(p))
+		return try_any(w, p);
 	if (!kw_au_lang_find(p->backend))
 		return refuse(w, p,
 			      kw_arena_printf(w->arena,
@@ -289,8 +325,9 @@ enum kw_status kw_author_propose(const struct kw_task *t, const struct kw_expr *
 			kw_arena_printf(a, "there are no patterns for the backend %s", backend);
 		st = w.reasons[0] ? KW_OK : KW_ERR_NOMEM;
 	}
-	for (size_t i = 0; i < n && st == KW_OK; i++)
-		st = try_pattern(&w, &patterns[i]);
+	for (size_t i = 0; i < 2 * n && st == KW_OK; i++) /* first those that are made for something */
+		if (is_for_any(&patterns[i % n]) == (i >= n))
+			st = try_pattern(&w, &patterns[i % n]);
 	*count = w.count;
 	*reason_count = w.reason_count;
 	return st;

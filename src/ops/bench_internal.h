@@ -11,7 +11,8 @@
 #include "ops/bench.h"
 #include "ops/internal.h"
 
-enum { KW_BENCH_BATCH = 8, KW_BENCH_LINE_BYTES = 32 << 20 };
+/* So many items a process is given at once: candidates, which are built together; searches on a GPU, whose problems are read ahead. */
+enum { KW_BENCH_BATCH_CANDIDATES = 8, KW_BENCH_BATCH = 64, KW_BENCH_LINE_BYTES = 32 << 20 };
 enum kw_bench_mode { KW_BENCH_MODE_EVAL, KW_BENCH_MODE_OPTIMIZE, KW_BENCH_MODE_AUDIT };
 
 /* How an item ended. */
@@ -75,5 +76,15 @@ struct kw_bench_pool {
 enum kw_status kw_bench_gpus(const char *device, int most, struct kw_arena *a, const char *const **out, size_t *count,
 			     struct kw_error *err);
 enum kw_status kw_bench_pool_run(struct kw_bench_pool *p, struct kw_error *err);
+/* The kind of device that the candidates of a backend run on here: PyTorch's modules on a GPU where there is one, as suites have it. */
+const char *kw_bench_device_of(const char *backend);
+
+/* --- bench_read.c: threads that read problems ahead, in order, at most `ahead` beyond the one that is waited for --- */
+struct kw_bench_readers;
+/* NULL: no thread could be had. read: on any of the threads. */
+struct kw_bench_readers *kw_bench_readers_new(int threads, size_t count, size_t ahead, void (*read)(void *arg, size_t i), void *arg);
+void kw_bench_readers_wait(struct kw_bench_readers *r, size_t i);
+/* Waits for what was begun; the rest is not read. NULL is fine. */
+void kw_bench_readers_free(struct kw_bench_readers *r);
 
 #endif

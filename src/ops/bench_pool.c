@@ -10,6 +10,7 @@
 #include "ops/bench_internal.h"
 
 enum { WORKERS_MAX = 64, POLL_MS = 100, TRIES = 2 };
+#define GPU "nvidia"
 
 struct seat {
 	struct kw_bench_worker worker;
@@ -198,6 +199,28 @@ static bool is_busy(const struct hall *h)
 	return false;
 }
 
+static bool has_gpu(void)
+{
+	const char *named = getenv("CUDA_VISIBLE_DEVICES");
+	char path[64];
+
+	for (int i = 0; i < WORKERS_MAX; i++) {
+		snprintf(path, sizeof(path), "/dev/nvidia%d", i);
+		if (kw_path_exists(path))
+			return !named || *named;
+	}
+	return false;
+}
+
+const char *kw_bench_device_of(const char *backend)
+{
+	const struct kw_backend *b = backend ? kw_backend_find(backend) : NULL;
+
+	if (b && b->checker && strcmp(b->checker, GPU) == 0 && has_gpu())
+		return GPU;
+	return b && kw_device_find(b->device) ? b->device : "cpu";
+}
+
 /* Those that the environment names, else those that have a device file. */
 enum kw_status kw_bench_gpus(const char *device, int most, struct kw_arena *a, const char *const **out, size_t *count,
 			     struct kw_error *err)
@@ -213,7 +236,7 @@ enum kw_status kw_bench_gpus(const char *device, int most, struct kw_arena *a, c
 	*count = 0;
 	if (!good)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	if (strcmp(device, "nvidia") != 0)
+	if (strcmp(device, GPU) != 0)
 		return KW_OK;
 	while (named && n < WORKERS_MAX && kw_str_split(&rest, ',', &part))
 		if (kw_str_trim(part).len)

@@ -64,13 +64,6 @@ static enum kw_status hash_file(const char *path, size_t most, char out[KW_SHA25
 	return status;
 }
 
-static const char *device_of(const char *backend)
-{
-	const struct kw_backend *b = backend ? kw_backend_find(backend) : NULL;
-
-	return b && kw_device_find(b->device) ? b->device : "cpu";
-}
-
 static enum kw_status add_item(struct bench *b, const struct kw_problem *p, int sample, const char *file, bool missing)
 {
 	const char *backend = b->o->search.backend;
@@ -80,7 +73,7 @@ static enum kw_status add_item(struct bench *b, const struct kw_problem *p, int 
 		return kw_fail(b->err, KW_ERR_LIMIT, "", "more than %d items", ITEMS_MAX);
 	if (!backend && b->o->candidates)
 		backend = kw_candidate_backend(file ? file : "x.c");
-	*i = (struct item){ .problem = p, .sample = sample, .file = file, .missing = missing, .device = device_of(backend) };
+	*i = (struct item){ .problem = p, .sample = sample, .file = file, .missing = missing, .device = kw_bench_device_of(backend) };
 	i->job.name = p->name;
 	i->job.key = kw_arena_printf(&b->arena, "%s#%d", p->key, sample);
 	i->job.of = i;
@@ -345,7 +338,7 @@ static json_t *config_json(const struct bench *b, int processes)
 static enum kw_status work_on(struct bench *b, const char *device)
 {
 	struct kw_bench_pool p = { .arg = b, .args = b->o->worker_args, .step = step, .done = done, .limit_ns = b->o->limit_ns,
-				   .batch = b->o->candidates ? KW_BENCH_BATCH : 1 };
+				   .batch = b->o->candidates ? KW_BENCH_BATCH_CANDIDATES : strcmp(device, "nvidia") != 0 ? 1 : KW_BENCH_BATCH };
 	json_t *config = NULL;
 	enum kw_status status = KW_OK;
 

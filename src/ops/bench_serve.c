@@ -14,7 +14,7 @@
 #include "python/python.h"
 #include "search/ahead.h"
 
-enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20, ADAPT_MS = 120000 };
+enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20, ADAPT_MS = 120000, CORES_OF_READER = 3, READ_AHEAD = 12 };
 #define ADAPT_MEMORY_BYTES (8ll << 30)
 
 struct entry {
@@ -23,6 +23,7 @@ struct entry {
 	struct kw_arena arena;
 	struct kw_op_task task;
 	bool loaded, has_candidate, over, again; /* again: an earlier process began it */
+	struct kw_error why;              /* read and not loaded */
 	struct kw_candidate candidate;
 	int64_t load_ns, build_ns;
 };
@@ -38,9 +39,10 @@ struct server {
 	int builders;
 	struct kw_store *store;
 	struct kw_judge *judge;
-	const char *judge_device;
+	const char *judge_wanted, *judge_device; /* the kind that it was made for, and what it is */
 	struct entry entry[KW_BENCH_BATCH];
 	size_t count;
+	struct kw_bench_readers *readers; /* NULL: problems are read when their turn comes */
 	struct kw_error *err;
 };
 
@@ -233,32 +235,45 @@ static enum kw_status load_candidate(struct server *s, struct entry *e)
 	return status == KW_OK ? KW_OK : end_by_error(s, e, KW_BENCH_UNUSABLE, &why);
 }
 
-static enum kw_status load(struct server *s, struct entry *e)
+/* Any thread, an entry each; where a suite has an adapter only one. */
+static void read_problem(void *arg, size_t i)
 {
+	struct server *s = arg;
+	struct entry *e = &s->entry[i];
 	int64_t start = kw_now_ns();
 	const char *path = e->problem;
-	struct kw_error why;
+
+	kw_error_reset(&e->why);
+	e->why.status = s->suite->adapter && is_python(e->problem) ? adapt_problem(s, e, &path, &e->why) : KW_OK;
+	if (e->why.status == KW_OK)
+		e->why.status = kw_op_task_load(path, NULL, 0, &e->task, &e->why);
+	e->loaded = e->why.status == KW_OK;
+	e->load_ns = kw_now_ns() - start;
+}
+
+static enum kw_status load(struct server *s, struct entry *e)
+{
+	int64_t start;
 	enum kw_status status = at(s, "load", e);
 
 	if (status != KW_OK)
 		return status;
-	kw_error_reset(&why);
-	why.status = s->suite->adapter && is_python(e->problem) ? adapt_problem(s, e, &path, &why) : KW_OK;
-	if (why.status == KW_OK)
-		why.status = kw_op_task_load(path, NULL, 0, &e->task, &why);
-	e->loaded = why.status == KW_OK;
-	e->load_ns = kw_now_ns() - start;
+	if (s->readers)
+		kw_bench_readers_wait(s->readers, (size_t)(e - s->entry));
+	else
+		read_problem(s, (size_t)(e - s->entry));
 	if (!e->loaded && s->mode != KW_BENCH_MODE_AUDIT)
-		return end_by_error(s, e, KW_BENCH_NO_PROBLEM, &why);
+		return end_by_error(s, e, KW_BENCH_NO_PROBLEM, &e->why);
 	if (!e->loaded) {
-		char line[sizeof(why.where) + sizeof(why.text) + 4];
+		char line[sizeof(e->why.where) + sizeof(e->why.text) + 4];
 
 		e->over = true;
-		return say(s, json_pack("{s:s, s:s}", "done", e->key, "text", kw_error_line(&why, line, sizeof(line))));
+		return say(s, json_pack("{s:s, s:s}", "done", e->key, "text", kw_error_line(&e->why, line, sizeof(line))));
 	}
+	start = kw_now_ns();
 	if (s->mode == KW_BENCH_MODE_EVAL)
 		status = load_candidate(s, e);
-	e->load_ns = kw_now_ns() - start;
+	e->load_ns += kw_now_ns() - start;
 	return status;
 }
 
@@ -287,19 +302,53 @@ static void *build_some(void *arg)
 	return NULL;
 }
 
+static void drop_judge(struct server *s)
+{
+	kw_judge_free(s->judge);
+	s->judge = NULL;
+	s->judge_wanted = s->judge_device = "";
+}
+
+/* Where the kind of device that a suite wants is none that works here, it is the backend's own. */
+static enum kw_status new_judge(struct server *s, const char *backend, const char *device, const struct kw_backend *b, struct kw_error *err)
+{
+	enum kw_status status = KW_ERR_ENV;
+
+	if (strcmp(device, b->device) != 0)
+		status = kw_judge_new(device, &s->judge, NULL);
+	if (status == KW_ERR_ENV)
+		status = kw_op_judge_for(backend, &s->judge, err);
+	return status;
+}
+
 static enum kw_status judge_for(struct server *s, const char *backend, struct kw_error *err)
 {
 	const struct kw_backend *b;
+	const char *device = kw_bench_device_of(backend);
 	enum kw_status status = kw_op_backend(backend, &b, err);
 
-	if (status == KW_OK && s->judge && strcmp(s->judge_device, b->device) == 0)
+	if (status == KW_OK && s->judge && strcmp(s->judge_wanted, device) == 0)
 		return KW_OK;
-	kw_judge_free(s->judge);
-	s->judge = NULL;
+	drop_judge(s);
 	if (status == KW_OK)
-		status = kw_op_judge_for(backend, &s->judge, err);
-	s->judge_device = status == KW_OK ? b->device : "";
+		status = new_judge(s, backend, device, b, err);
+	if (status == KW_OK) {
+		s->judge_wanted = device;
+		s->judge_device = kw_judge_device(s->judge)->ops->name;
+	}
 	return status;
+}
+
+/* A search times, so that nothing stands in for its device; without one it says so itself. */
+static void judge_to_search(struct server *s)
+{
+	const struct kw_backend *b = kw_backend_find(s->search.backend ? s->search.backend : "c");
+
+	if (!b || (s->judge && strcmp(s->judge_wanted, b->device) == 0))
+		return;
+	drop_judge(s);
+	if (kw_judge_new(b->device, &s->judge, NULL) == KW_OK)
+		s->judge_wanted = s->judge_device = b->device;
 }
 
 /* On all cores while nothing is timed; the judge finds what came of it in the build cache. */
@@ -456,7 +505,9 @@ static enum kw_status search_item(struct server *s, struct entry *e)
 	enum kw_status status;
 
 	kw_error_reset(&why);
+	judge_to_search(s);
 	o.ready_task = &e->task;
+	o.judge = s->judge;
 	o.parent_run = s->parent;
 	o.item = e->key;
 	o.resume_run = e->run_id;
@@ -475,6 +526,8 @@ static enum kw_status search_item(struct server *s, struct entry *e)
 	if (why.status == KW_ERR_INTERRUPTED) {
 		status = kw_fail(s->err, KW_ERR_INTERRUPTED, "", "%s", why.text);
 	} else if (why.status != KW_OK) {
+		if (is_machine(why.status)) /* a device that failed is opened anew */
+			drop_judge(s);
 		status = end_by_error(s, e, KW_BENCH_NO_KERNEL, &why);
 	} else {
 		how.verdict_id = r.report.proven ? r.report.best_row.id : 0;
@@ -551,21 +604,29 @@ static enum kw_status read_batch(struct server *s, const json_t *list)
 static enum kw_status serve_batch(struct server *s, const json_t *list)
 {
 	enum kw_status status = read_batch(s, list);
+	bool ahead = s->mode == KW_BENCH_MODE_OPTIMIZE;
 
-	for (size_t i = 0; status == KW_OK && i < s->count; i++)
+	/* Several searches come where they run on a GPU: its times do not mind who reads the next problems. */
+	if (status == KW_OK && s->count > 1 && !s->suite->adapter)
+		s->readers = kw_bench_readers_new((s->builders + 1) / CORES_OF_READER, s->count, READ_AHEAD, read_problem, s);
+	for (size_t i = 0; status == KW_OK && i < s->count && !ahead; i++)
 		status = load(s, &s->entry[i]);
 	if (status == KW_OK && s->mode == KW_BENCH_MODE_EVAL && s->count > 1)
 		status = build(s);
 	for (size_t i = 0; status == KW_OK && i < s->count; i++) {
 		struct entry *e = &s->entry[i];
 
-		if (e->over)
+		if (ahead)
+			status = load(s, e);
+		if (status != KW_OK || e->over)
 			continue;
 		status = at(s, "judge", e);
 		if (status == KW_OK)
 			status = s->mode == KW_BENCH_MODE_EVAL ? judge_item(s, e) :
 				 s->mode == KW_BENCH_MODE_OPTIMIZE ? search_item(s, e) : audit_item(s, e);
 	}
+	kw_bench_readers_free(s->readers);
+	s->readers = NULL;
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->entry[i].loaded)
 			kw_op_task_release(&s->entry[i].task);
@@ -631,7 +692,7 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 	s->env = env;
 	s->out = out;
 	s->err = err;
-	s->judge_device = "";
+	s->judge_wanted = s->judge_device = "";
 	kw_arena_init(&s->arena, 16 << 20);
 	kw_buf_init(&text, KW_BENCH_LINE_BYTES);
 	while (status == KW_OK && ((n = read(in, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR && !kw_interrupted()))) {

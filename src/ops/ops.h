@@ -216,8 +216,10 @@ struct kw_op_search_opts {
 	uint64_t seed;
 	int threads;
 	bool large, sanitize;
-	/* Of a benchmark: its task that is loaded already, itself, the item that the new run is of it, or the run that goes on. */
+	/* Of a benchmark: its task that is loaded already, a judge to do it with (NULL: its own), itself, the item that the new run is of
+	 * it, or the run that goes on. */
 	struct kw_op_task *ready_task;
+	struct kw_judge *judge;
 	int64_t parent_run, resume_run;
 	const char *item;
 	struct kw_close_rule close;

@@ -114,16 +114,17 @@ static enum kw_status find_from(struct kw_store *store, struct kw_op_task *t, st
 }
 
 /* The search itself, what it leaves in the store and in files, and the report. */
-static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, struct kw_search_opts *so,
+static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, struct kw_search_opts *so, struct kw_judge *judge,
 				 struct kw_op_search *out, struct kw_error *err)
 {
 	struct kw_search_result r = { 0 };
 	struct kw_store *memory = NULL;
-	struct kw_judge *judge = NULL;
+	struct kw_judge *own = NULL;
 	enum kw_status status = kw_store_memory_open(&memory, err);
 
-	if (status == KW_OK)
-		status = kw_judge_new(so->device, &judge, err);
+	if (status == KW_OK && !judge)
+		status = kw_judge_new(so->device, &own, err);
+	judge = judge ? judge : own;
 	if (status == KW_OK)
 		status = find_from(store, t, so, err);
 	if (status == KW_OK) {
@@ -142,7 +143,7 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 			status = kw_memory_keep_kernel(memory, &t->task, t->expr, &r.best, &r.verdict, err);
 		kw_search_result_release(&r);
 	}
-	kw_judge_free(judge);
+	kw_judge_free(own);
 	kw_store_close(memory);
 	if (status == KW_OK)
 		status = kw_report_load(&out->report, store, out->run_id, err);
@@ -225,7 +226,7 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 	if (status == KW_OK)
 		status = kw_store_open(env->store_dir, false, &store, err);
 	if (status == KW_OK)
-		status = run_search(store, t, &so, out, err);
+		status = run_search(store, t, &so, o->judge, out, err);
 	kw_store_close(store);
 	kw_op_task_release(&own);
 	return status;
@@ -293,7 +294,7 @@ static enum kw_status go_on(struct kw_store *store, const struct kw_run_row *row
 		status = kw_op_task_parse(name, row->task_text, &t, err);
 	if (status != KW_OK)
 		return status;
-	status = run_search(store, &t, &so, out, err);
+	status = run_search(store, &t, &so, NULL, out, err);
 	kw_op_task_release(&t);
 	return status;
 }

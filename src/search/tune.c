@@ -1,7 +1,8 @@
 /* Strategy `tune`: the patterns that fit, fastest first, each tuned in a round of its own.
  *
  * Before the first round every proposal is screened at its default point. What is wrong there is out; the rest is tried in
- * the order of these times, so that the stop rules cut off the slow ones and not the good ones. */
+ * the order of these times, so that the stop rules cut off the slow ones and not the good ones. A proposal that is only there for
+ * want of others is not looked at where one of them is right. */
 #include "search/strategy.h"
 
 #include <stdlib.h>
@@ -78,11 +79,22 @@ static enum kw_status screen(struct kw_search *s, struct state *st, const struct
 static void build_ahead(struct kw_search *s, const struct kw_proposal *p, size_t count)
 {
 	const struct kw_candidate **list = kw_arena_calloc(s->arena, count, sizeof(*list));
+	size_t n = 0;
 
 	for (size_t i = 0; list && i < count; i++)
-		list[i] = &p[i].candidate;
+		if (!p[i].last)
+			list[n++] = &p[i].candidate;
 	if (list)
-		kw_search_build_ahead(s, list, count, -1, "screen");
+		kw_search_build_ahead(s, list, n, -1, "screen");
+}
+
+/* One that was right is among those screened. */
+static bool has_right_one(const struct state *st)
+{
+	for (size_t i = 0; i < st->count; i++)
+		if (st->at[i].ns > 0.0)
+			return true;
+	return false;
 }
 
 static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)
@@ -111,7 +123,8 @@ static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *
 	for (size_t i = 0; i < count && status == KW_OK; i++) {
 		if (i % batch == 0)
 			build_ahead(s, &proposals[i], count - i < batch ? count - i : batch);
-		status = screen(s, st, &proposals[i], err);
+		if (!proposals[i].last || !has_right_one(st))
+			status = screen(s, st, &proposals[i], err);
 	}
 	qsort(st->at, st->count, sizeof(*st->at), by_ns);
 	return status;

@@ -329,6 +329,31 @@ static void cuda(void)
 	}
 }
 
+/* What no pattern is made for is written as one writes it first; where one is, that stands behind it. In place it would read what it
+ * has overwritten. */
+static void any(const char *expr, const char *input, const char *backend, size_t before, bool there)
+{
+	struct setting s = { 0 };
+	bool good;
+
+	kw_arena_init(&s.arena, 64u << 20);
+	good = kw_task_parse_line(&s.task, expr, &input, 1, &s.err) == KW_OK && kw_expr_complete_task(&s.task, &s.err) == KW_OK &&
+	       kw_expr_parse(&s.task, &s.arena, &s.expr, &s.err) == KW_OK &&
+	       kw_author_propose(&s.task, s.expr, backend, &s.arena, &s.p, &s.count, &s.reasons, &s.reason_count, &s.err) == KW_OK;
+	if (!ok(good, "%s for %s", backend, expr))
+		diag("%s", s.err.text);
+	ok(s.count == before + there, "%zu patterns fit", s.count);
+	for (size_t i = 0; good && i < s.count; i++)
+		ok(s.p[i].last == (i == before), "%s is %s", s.p[i].pattern, i == before ? "for want of others" : "made for it");
+	if (good && there && s.count) {
+		ok(!strcmp(s.p[s.count - 1].pattern, "plain") && strstr(s.p[s.count - 1].candidate.source, "//@ kernel naive"),
+		   "plain is the last");
+		ok(!strstr(s.p[s.count - 1].candidate.source, "//<") && !strstr(s.p[s.count - 1].candidate.source, "x[t] > 0"),
+		   "without its example");
+	}
+	end(&s);
+}
+
 static void no_backend(void)
 {
 	struct setting s;
@@ -350,6 +375,10 @@ int main(void)
 	odd();
 	forms();
 	cuda();
+	any("cumsum(x, axis=0)", "x:f32[64,100]", "cuda", 0, true);
+	any("cumsum(x, axis=0)", "x:f32[64,100]", "opencl", 0, true);
+	any("cumsum(x, axis=0)", "x:f32[64,100]", "c", 0, false);
+	any("relu(x)", "x:f32[64,100]", "cuda", 1, true);
 	no_backend();
 	return done();
 }

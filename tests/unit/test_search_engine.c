@@ -136,6 +136,34 @@ static void test_fallback(void)
 	world_release(&w);
 }
 
+/* A proposal that is there for want of others is looked at where they are all wrong, and only there. */
+static void test_last(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct kw_error err = { 0 };
+	struct kw_store *s = open_store("last");
+
+	world_init(&w, "");
+	world_add(&w, "made_for_it", "//! ns 900");
+	world_add(&w, "any", "//! ns 500");
+	w.proposals[1].last = true;
+	is_int(run(&w, s, 0, NULL, &r, &err), KW_OK, "one is made for it");
+	is_str(r.best.name, "made_for_it", "the other is not looked at");
+	is_int(w.screens, 1, "nor screened");
+	kw_search_result_release(&r);
+	world_release(&w);
+	world_init(&w, "");
+	world_add(&w, "made_for_it", "//! verdict wrong/mismatch");
+	world_add(&w, "any", "//! ns 500");
+	w.proposals[1].last = true;
+	is_int(run(&w, s, 0, NULL, &r, &err), KW_OK, "the one that is made for it is wrong");
+	is_str(r.best.name, "any", "then it is what there is");
+	kw_search_result_release(&r);
+	kw_store_close(s);
+	world_release(&w);
+}
+
 static void test_require(void)
 {
 	struct world w;
@@ -293,6 +321,7 @@ int main(void)
 	test_states();
 	test_goal_and_convergence();
 	test_fallback();
+	test_last();
 	test_require();
 	test_resume();
 	test_resume_refused();
