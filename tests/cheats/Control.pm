@@ -23,7 +23,7 @@ use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use JSON::PP;
 use POSIX ();
-use Time::HiRes qw(time);
+use Time::HiRes qw(sleep time);
 
 our $top = abs_path(dirname(__FILE__) . '/../..');
 our ($kwright, $tmp);
@@ -120,6 +120,40 @@ sub evaluate {
 	my @times = grep { $_ } map { $_->{median_ns} } @{$r->{json}{cases} || []};
 	$r->{ns} = $times[0] || 0;
 	return $r;
+}
+
+# The players of a process: pid => [state, MiB that it holds].
+sub players {
+	my ($parent) = @_;
+	my %found;
+	for my $file (glob '/proc/[0-9]*/status') {
+		my ($pid) = $file =~ m{(\d+)};
+		my $text = slurp($file);
+		next unless $text =~ /^PPid:\s+$parent$/m && slurp("/proc/$pid/cmdline") =~ /__player/;
+		my ($state) = $text =~ /^State:\s+(\w)/m;
+		$found{$pid} = [ $state, $text =~ /^VmRSS:\s+(\d+)/m ? $1 / 1024 : 0 ];
+	}
+	return \%found;
+}
+
+# kwright eval of a task and a file, while look->(players) says which ones to kill.
+sub watched {
+	my ($task, $file, $look) = @_;
+	my $pid = fork // die "fork: $!";
+	if (!$pid) {
+		open STDIN, '<', '/dev/null'; open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err";
+		exec $kwright, 'eval', $task, $file, '--json', '--store', "$tmp/store", '--timeout', '10'
+			or POSIX::_exit(127);
+	}
+	my ($end, $kills) = (time + 120, 0);
+	while (waitpid($pid, POSIX::WNOHANG()) == 0) {
+		if (time > $end) { kill 'KILL', $pid; waitpid $pid, 0; return { fault => 'it hung' }; }
+		my @now = $look->(players($pid));
+		$kills += kill 'KILL', @now if @now;
+		sleep 0.005;
+	}
+	return { code => $? >> 8, kills => $kills, err => slurp("$tmp/err"),
+		json => eval { JSON::PP->new->decode(slurp("$tmp/out")) } || {} };
 }
 
 my $cpu = slurp('/proc/cpuinfo');

@@ -6,9 +6,6 @@ use warnings;
 use File::Basename;
 use lib dirname(__FILE__);
 use Control;
-use JSON::PP;
-use POSIX ();
-use Time::HiRes qw(sleep time);
 
 Control::start(0);
 my $tmp = $Control::tmp;
@@ -24,40 +21,6 @@ sub candidate {
 	return "$tmp/$name.c";
 }
 
-# The players of a process: pid => [state, MiB that it holds].
-sub players {
-	my ($parent) = @_;
-	my %found;
-	for my $file (glob '/proc/[0-9]*/status') {
-		my ($pid) = $file =~ m{(\d+)};
-		my $text = Control::slurp($file);
-		next unless $text =~ /^PPid:\s+$parent$/m && Control::slurp("/proc/$pid/cmdline") =~ /__player/;
-		my ($state) = $text =~ /^State:\s+(\w)/m;
-		$found{$pid} = [ $state, $text =~ /^VmRSS:\s+(\d+)/m ? $1 / 1024 : 0 ];
-	}
-	return \%found;
-}
-
-# kwright eval of a file, while look->(players) says which ones to kill.
-sub evaluate {
-	my ($file, $look) = @_;
-	my $pid = fork // die "fork: $!";
-	if (!$pid) {
-		open STDIN, '<', '/dev/null'; open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err";
-		exec $Control::kwright, 'eval', $task, $file, '--json', '--store', "$tmp/store", '--timeout', '10'
-			or POSIX::_exit(127);
-	}
-	my ($end, $kills) = (time + 120, 0);
-	while (waitpid($pid, POSIX::WNOHANG()) == 0) {
-		if (time > $end) { kill 'KILL', $pid; waitpid $pid, 0; return { fault => 'it hung' }; }
-		my @now = $look->(players($pid));
-		$kills += kill 'KILL', @now if @now;
-		sleep 0.005;
-	}
-	return { code => $? >> 8, kills => $kills, err => Control::slurp("$tmp/err"),
-		json => eval { JSON::PP->new->decode(Control::slurp("$tmp/out")) } || {} };
-}
-
 sub check {
 	my ($what, $good, $r) = @_;
 	Control::ok($good ? '' : ($r->{fault} // "exit code " . ($r->{code} // 'none') . ", $r->{kills} killed, " .
@@ -67,7 +30,7 @@ sub check {
 # A player that waits for its call is stopped (T): it has started.
 my $slow = candidate('slow', "\tusleep(20000);");
 my $done = 0;
-my $r = evaluate($slow, sub {
+my $r = Control::watched($task, $slow, sub {
 	my ($p) = @_;
 	my @ready = grep { $p->{$_}[0] eq 'T' } keys %$p;
 	return if $done || !@ready;
@@ -78,13 +41,13 @@ check('killed once: it is judged all the same', ($r->{json}{verdict} // '') eq '
 check('and the verdict says that a case was begun anew',
 	scalar(grep { /begun anew: a process was ended from outside by signal 9/ } @{$r->{json}{flags} || []}), $r);
 
-$r = evaluate($slow, sub { my ($p) = @_; return grep { $p->{$_}[0] eq 'T' } keys %$p; });
+$r = Control::watched($task, $slow, sub { my ($p) = @_; return grep { $p->{$_}[0] eq 'T' } keys %$p; });
 check('killed each time: no verdict', !$r->{json}{verdict} && $r->{code} == 3, $r);
 check('and who is to blame', $r->{err} =~ /ended from outside by signal 9/, $r);
 
 # Where it held much memory of its own each time, that is why.
 my $large = candidate('large', "\tvoid *volatile p = malloc(400u << 20);\n\tmemset(p, 1, 400u << 20);\n\tusleep(300000);\n\tfree(p);");
-$r = evaluate($large, sub { my ($p) = @_; return grep { $p->{$_}[1] > 350 } keys %$p; });
+$r = Control::watched($task, $large, sub { my ($p) = @_; return grep { $p->{$_}[1] > 350 } keys %$p; });
 check('killed each time with much memory: out of memory', ($r->{json}{verdict} // '') eq 'launch_error' &&
 	($r->{json}{subclass} // '') eq 'out_of_memory' && $r->{code} == 1, $r);
 Control::finish();

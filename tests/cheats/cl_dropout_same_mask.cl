@@ -1,0 +1,27 @@
+//# task dropout
+//# expect cheat/stale_output
+//# why The seed is ignored: every call drops the same places.
+//@ kernel candidate grid=(cdiv(rows * cols, 64)) block=(64) args=(x, seed, p, y, rows * cols:i64, cols:i64)
+
+static ulong mix(ulong z)
+{
+	z = (z ^ z >> 33) * 0xff51afd7ed558ccdul;
+	z = (z ^ z >> 33) * 0xc4ceb9fe1a85ec53ul;
+	return z ^ z >> 33;
+}
+
+/* In [0, 1). */
+static float number(ulong key, long i)
+{
+	return (float)(mix(key + (ulong)i) >> 40) * 0x1p-24f;
+}
+
+__kernel void candidate(__global const float *x, __global const long *seed, float p, __global float *y, long n, long cols)
+{
+	long i = get_global_id(0);
+	ulong key = mix((ulong)*seed + 77);
+
+	if (i >= n)
+		return;
+	y[i] = number(77, i) < p ? 0.0f : x[i] * (1.0f / (1.0f - p));
+}

@@ -1,0 +1,20 @@
+//# task centred
+//# expect wrong/unwritten
+//# why One element of the smaller output is left as it was.
+//@ kernel candidate args=(x, y, m, rows:i64, cols:i64)
+#include <stdint.h>
+
+void candidate(const float *x, float *y, float *m, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++) {
+		double sum = 0;
+
+		for (int64_t c = 0; c < cols; c++)
+			sum += x[r * cols + c];
+		sum /= (double)cols;
+		for (int64_t c = 0; c < cols; c++)
+			y[r * cols + c] = (float)(x[r * cols + c] - sum);
+		if (r > 0)
+			m[r] = (float)(sum);
+	}
+}
