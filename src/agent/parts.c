@@ -320,7 +320,7 @@ static enum kw_status fill_findings(struct filler *x)
 		const struct kw_directive *d = &f->directive;
 		char gain[40];
 
-		kw_buf_printf(&x->text, "%zu. %s", i + 1, f->sentence ? f->sentence : f->id);
+		kw_buf_printf(&x->text, "%zu. [%s] %s", i + 1, f->id, f->sentence ? f->sentence : "");
 		if (f->gain_ns > 0)
 			kw_buf_printf(&x->text, " Up to %s can be given back.", kw_human_ns(f->gain_ns, gain, sizeof(gain)));
 		if (d->text)

@@ -186,6 +186,16 @@ static enum kw_status search(const struct kw_cmd *cmd, const struct own *own, st
 	return status == KW_OK ? print_rows(cmd, rows, n, a, err) : status;
 }
 
+static void print_record(const struct kw_rule_record *r)
+{
+	printf("%s: applied %d time(s)", r->rule, r->tried);
+	if (r->promised)
+		printf(", kept %.0f%% of what it promised (last: at most %.0f%% of the time predicted, %.0f%% measured)\n", 100 * r->kept,
+		       100 * r->predicted, 100 * r->measured);
+	else
+		printf(", without a number that it promised\n");
+}
+
 /* The record of each rule of explain that was ever applied. */
 static enum kw_status rules(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a, struct kw_error *err)
 {
@@ -196,17 +206,20 @@ static enum kw_status rules(const struct kw_cmd *cmd, struct kw_store *memory, s
 
 	for (size_t i = 0; status == KW_OK && i < n; i++) {
 		if (!cmd->json)
-			printf("%s: applied %d time(s), kept %.0f%% of what it promised\n", records[i].rule, records[i].tried,
-			       100 * records[i].kept);
-		else if (json_array_append_new(list, json_pack("{s:s, s:i, s:o}", "rule", records[i].rule, "applied",
-							       records[i].tried, "kept", kw_json_real(records[i].kept))) != 0)
+			print_record(&records[i]);
+		else if (json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "rule", records[i].rule, "applied",
+							       records[i].tried, "promised", records[i].promised, "kept",
+							       kw_json_real(records[i].kept), "last_predicted",
+							       kw_json_real(records[i].predicted), "last_measured",
+							       kw_json_real(records[i].measured))) != 0)
 			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	}
 	if (status == KW_OK && cmd->json)
 		return kw_print_json(list, err);
 	json_decref(list);
 	if (status == KW_OK && n == 0)
-		printf("no rule was applied yet: kwright explain --compare BEFORE AFTER --applied RULE\n");
+		printf("no rule was applied yet: a run with a model records what it applies, and so does\n"
+		       "kwright explain --compare BEFORE AFTER --applied RULE\n");
 	return status;
 }
 

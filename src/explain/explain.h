@@ -12,15 +12,10 @@
 
 #include "core/finding.h"
 #include "core/verdict.h"
+#include "explain/ledger.h"
 #include "explain/rule.h"
 #include "profile/launches.h"
 
-/* What the ledger knows of a rule: how often it was tried and what came of what it promised (1: all of it). */
-struct kw_rule_record {
-	const char *rule;
-	int tried;
-	double kept;                      /* median of measured gain over predicted gain */
-};
 struct kw_rule_set {
 	const struct kw_rule *rules;
 	size_t count;

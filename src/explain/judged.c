@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "explain/explain.h"
+#include "explain/ledger.h"
 #include "profile/input.h"
 
 enum { SCRATCH_BYTES = 64 << 20 };
@@ -139,9 +140,20 @@ static struct kw_launch *longest(const struct kw_launches *l)
 	return out;
 }
 
-enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
-				 struct kw_finding **out, size_t *count, struct kw_error *err)
+const struct kw_case_result *kw_explain_longest(const struct kw_verdict *v)
 {
+	const struct kw_case_result *out = NULL;
+
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].perf && v->cases[i].has_times && (!out || v->cases[i].times.median_ns > out->times.median_ns))
+			out = &v->cases[i];
+	return out;
+}
+
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_store *memory,
+				 struct kw_arena *a, struct kw_finding **out, size_t *count, struct kw_error *err)
+{
+	struct kw_rule_record *records = NULL;
 	struct kw_rule *rules = NULL;
 	struct kw_rule_set set = { 0 };
 	struct kw_launches facts, cases;
@@ -155,8 +167,11 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 	*count = 0;
 	kw_arena_init(&scratch, SCRATCH_BYTES);
 	status = kw_rules_load(&scratch, &rules, &set.count, err);
+	if (status == KW_OK && memory)
+		status = kw_ledger_read(memory, rules, set.count, &scratch, &records, &set.record_count, err);
 	if (status == KW_OK) {
 		set.rules = rules;
+		set.records = records;
 		kw_launches_init(&facts, &scratch, name);
 		kw_launches_init(&cases, &scratch, name);
 		kw_input_read(kw_input_recognise(name, source, strlen(source)), source, strlen(source), &facts);
@@ -166,8 +181,8 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 		good = good && (!k || (kw_explain_launch(&set, k, NULL, &scratch, &e) && keep(&e, a, out, count)));
 		if (!good)
 			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for findings");
-		kw_rules_release(rules, set.count);
 	}
+	kw_rules_release(rules, set.count);
 	kw_arena_release(&scratch);
 	return status;
 }

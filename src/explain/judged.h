@@ -1,7 +1,7 @@
 /* judged.h - what can be said of a kernel that the judge found right, without a profiler: its times case by case against what the
  * machine can do, and what its source says.
  *
- *     kw_explain_judged(c->source, "k.cu", verdict, arena, &findings, &count, err);
+ *     kw_explain_judged(c->source, "k.cu", verdict, memory, arena, &findings, &count, err);
  *
  * Thread rule: one arena, one thread. */
 #ifndef KW_EXPLAIN_JUDGED_H
@@ -9,10 +9,14 @@
 
 #include "core/finding.h"
 #include "core/verdict.h"
+#include "store/store.h"
 
-/* The findings of the case that takes longest, ranked. name: its ending says the language. */
-enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
-				 struct kw_finding **out, size_t *count, struct kw_error *err);
+/* The findings of the case that takes longest, ranked. name: its ending says the language. memory: where the rules' records are (ledger.h),
+ * which ranking uses; NULL: none. */
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_store *memory,
+				 struct kw_arena *a, struct kw_finding **out, size_t *count, struct kw_error *err);
+/* The timed case that takes longest, which the findings are about; NULL: none was timed. */
+const struct kw_case_result *kw_explain_longest(const struct kw_verdict *v);
 
 /* Whether its times are a GPU's, as far as its backend tells. */
 bool kw_explain_on_gpu(const struct kw_verdict *v);

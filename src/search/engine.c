@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "explain/ledger.h"
 #include "search/strategy.h"
 
 enum { ROUNDS_DEFAULT_MAX = 4096, FALLBACK_POINTS = 3, STEPS_OF_A_ROUND_MAX = 4096 };
@@ -275,6 +276,35 @@ static const struct kw_ranked *ranked_of(const struct kw_search *s, const struct
 	return NULL;
 }
 
+/* What came of a rule's directive that a step says it followed: for the rule's record, and beside the verdict. */
+static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *step, const struct kw_ranked *best, struct kw_error *err)
+{
+	const struct kw_case_result *c = NULL;
+	struct kw_finding f = *step->applied;
+	struct kw_verdict_row row;
+	double predicted = f.gain_ns > 0 ? f.gain_ns / step->before_ns : 0, measured;
+	bool found = false;
+	enum kw_status status;
+
+	for (size_t i = 0; i < best->verdict->case_count && !c; i++)
+		if (best->verdict->cases[i].has_times && strcmp(best->verdict->cases[i].label, step->of_case) == 0)
+			c = &best->verdict->cases[i];
+	if (!c || !(step->before_ns > 0))
+		return KW_OK;
+	measured = 1 - c->times.median_ns / step->before_ns;
+	f.directive.applied = true;
+	f.directive.measured_factor = c->times.median_ns / step->before_ns;
+	status = kw_store_verdict_find(s->store, s->run_id, best->candidate.sha256, best->tune, "full", s->arena, &row, &found, err);
+	if (status == KW_OK && found)
+		status = kw_store_finding_put(s->store, row.id, &f, err);
+	if (status == KW_OK && s->memory)
+		status = kw_ledger_add(s->memory, f.id, predicted, measured, s->arena, err);
+	if (status == KW_OK)
+		kw_search_reason(s, "%s was applied in round %d: %.0f%% of the time of %s predicted at most, %.0f%% measured", f.id,
+				 s->round, 100 * predicted, step->of_case, 100 * measured);
+	return status;
+}
+
 /* The step of a round, and what the strategy does about it in the same round. */
 static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g, void *state, struct kw_step *step,
 			       struct kw_search_result *out, struct kw_error *err)
@@ -283,10 +313,17 @@ static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g,
 	enum kw_status status = KW_OK;
 
 	for (int i = 0; more && i < STEPS_OF_A_ROUND_MAX && status == KW_OK; i++) {
+		int fresh = s->fresh;
+		const struct kw_ranked *best;
+
 		if (!step->idle)
 			status = play_step(s, step, out, err);
+		best = step->idle ? NULL : ranked_of(s, &step->candidate);
+		/* What a resumed run only recalls was kept when it was judged. */
+		if (status == KW_OK && step->applied && best && s->fresh > fresh)
+			status = keep_applied(s, step, best, err);
 		if (status == KW_OK && g->told)
-			g->told(s, state, step, step->idle ? NULL : ranked_of(s, &step->candidate));
+			g->told(s, state, step, best);
 		more = false;
 		if (status == KW_OK && g->again && !kw_search_should_stop(s)) {
 			*step = (struct kw_step){ .what = "" };

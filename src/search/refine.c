@@ -78,7 +78,7 @@ static enum kw_status ask_coder(struct kw_search *s, struct state *st, const str
 		s->stop = kw_agent_stop(s->ports->agent);
 	if (status != KW_OK)
 		return status;
-	return kw_writer_step(&st->w, &turn, what ? kw_writer_line(&st->w, what, STEP_SHOWN) : "a first kernel", step, err);
+	return kw_writer_step(&st->w, &turn, &facts, what ? kw_writer_line(&st->w, what, STEP_SHOWN) : "a first kernel", step, err);
 }
 
 static enum kw_status next(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
@@ -138,7 +138,7 @@ static enum kw_status repair(struct kw_search *s, struct state *st, struct kw_st
 	if (status != KW_OK)
 		return status;
 	*more = turn.asked;
-	return turn.asked ? kw_writer_step(&st->w, &turn, "the repair", step, err) : KW_OK;
+	return turn.asked ? kw_writer_step(&st->w, &turn, &facts, "the repair", step, err) : KW_OK;
 }
 
 /* Whether the reviewer has something against a new best. */

@@ -9,6 +9,7 @@
 #ifndef KW_SEARCH_STRATEGY_H
 #define KW_SEARCH_STRATEGY_H
 
+#include "core/finding.h"
 #include "search/engine.h"
 
 struct kw_step {
@@ -16,6 +17,9 @@ struct kw_step {
 	const char *what;                 /* what this step tries, in one line: the pattern, the directive */
 	const char *round;                /* of a round with several steps, in one line; NULL: what */
 	bool tune;                        /* search its tune space (else only the point it carries) */
+	const struct kw_finding *applied; /* the finding whose directive the answer says that it follows; NULL: none */
+	const char *of_case;              /* of the parent, with applied: the case that the finding is about, and its time */
+	double before_ns;
 	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */
 };
 struct kw_strategy {

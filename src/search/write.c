@@ -1,5 +1,6 @@
 #include "search/write.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static void add_findings(struct kw_search *s, const struct kw_ranked *parent, st
 	kw_error_reset(&err);
 	if (!parent->verdict || !name)
 		return;
-	if (kw_explain_judged(parent->candidate.source, name, parent->verdict, s->arena, &findings, &out->finding_count, &err) != KW_OK)
+	if (kw_explain_judged(parent->candidate.source, name, parent->verdict, s->memory, s->arena, &findings, &out->finding_count, &err) != KW_OK)
 		kw_search_reason(s, "no findings for %s: %s", parent->candidate.name, err.text);
 	out->findings = findings;
 }
@@ -187,8 +188,37 @@ enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *
 	return KW_OK;
 }
 
-enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const char *what, struct kw_step *step,
-			      struct kw_error *err)
+/* "[narrow_accesses]" in the planner's step, or "applied: narrow_accesses" in a comment of the kernel. Nothing is guessed from
+ * other words: a record of what was not done would be worse than none. */
+static bool names(const char *text, const char *before, const char *id, const char *after)
+{
+	size_t n = strlen(id);
+
+	for (const char *p = text; text && (p = strstr(p, before)) != NULL;) {
+		p += strlen(before);
+		p += strspn(p, " \t");
+		if (strncmp(p, id, n) == 0 && (*after ? strncmp(p + n, after, strlen(after)) == 0 : !isalnum((unsigned char)p[n]) && p[n] != '_'))
+			return true;
+	}
+	return false;
+}
+
+static void find_applied(const struct kw_turn *turn, const struct kw_prompt_facts *facts, struct kw_step *step)
+{
+	const struct kw_case_result *c = facts->parent_verdict ? kw_explain_longest(facts->parent_verdict) : NULL;
+
+	for (size_t i = 0; c && i < facts->finding_count && !step->applied; i++)
+		if (names(facts->directive, "[", facts->findings[i].id, "]") ||
+		    names(turn->candidate.source, "applied:", facts->findings[i].id, ""))
+			step->applied = &facts->findings[i];
+	if (step->applied) {
+		step->of_case = c->label;
+		step->before_ns = c->times.median_ns;
+	}
+}
+
+enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const struct kw_prompt_facts *facts, const char *what,
+			      struct kw_step *step, struct kw_error *err)
 {
 	struct kw_search *s = w->s;
 	const char *why;
@@ -205,7 +235,12 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 		if (!why)
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
 		kw_search_reason(s, "%s answered %s", turn->model, why);
+		return KW_OK;
 	}
+	find_applied(turn, facts, step);
+	/* The parent may leave the ranking before the step is judged. */
+	if (step->applied && !(step->of_case = kw_arena_strdup(s->arena, step->of_case)))
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
 	return KW_OK;
 }
 
@@ -272,7 +307,7 @@ enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_
 	if (status == KW_OK && turn.asked) {
 		*more = true;
 		b->delivered++;
-		return kw_writer_step(w, &turn, b->what[b->next - 1], step, err);
+		return kw_writer_step(w, &turn, b->requests[b->next - 1].facts, b->what[b->next - 1], step, err);
 	}
 	kw_batch_end(w, b);
 	if (status == KW_NO || (status == KW_OK && b->delivered == 0)) {

@@ -27,9 +27,9 @@ const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_s
  * planner says that nothing is left, *why. KW_NO: s->stop. Where nobody answers as planner the coder chooses itself. */
 enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **directive,
 				   const char **why, struct kw_error *err);
-/* One answer as a step: with its candidate, or idle and why. KW_NO: s->stop says why nobody was asked. */
-enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const char *what, struct kw_step *step,
-			      struct kw_error *err);
+/* One answer to a question with those facts as a step: with its candidate and the finding that it follows, or idle and why. KW_NO: s->stop says why nobody was asked. */
+enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const struct kw_prompt_facts *facts, const char *what,
+			      struct kw_step *step, struct kw_error *err);
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
 enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
 				struct kw_error *err);

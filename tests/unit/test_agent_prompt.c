@@ -45,7 +45,7 @@ static void test_parts(void)
 	f.task = &t;
 	f.expr = e;
 	is_int(kw_prompt_make(KW_ROLE_CODER, &f, 1 << 20, &arena, &p, &err), KW_OK, "a prompt");
-	has_str(p.text, "1. Loads are 4 bytes wide. Up to 2", "a finding with what it can give back");
+	has_str(p.text, "] Loads are 4 bytes wide. Up to 2", "a finding with what it can give back");
 	has_str(p.text, "To do: Load 16 bytes. Expected: time times 0.7 to 0.8. Wrong when: rows are short", "its directive and prediction");
 	has_str(p.text, "- round 2: second\n- round 1: first", "what was tried, the newest first");
 	has_str(p.text, "## The change to make now\nLoad 16 bytes.\n", "the directive");

@@ -1,5 +1,6 @@
 /* What is found in a kernel that was judged, without a profiler. */
 #include "tap.h"
+#include "temp.h"
 
 #include "explain/explain.h"
 #include "explain/judged.h"
@@ -79,13 +80,36 @@ static void ranked(struct kw_arena *a)
 
 	timed(&v, 1e6, 1e6, 4e9);
 	v.backend = "c";
-	is_int(kw_explain_judged(serial, "k.c", &v, a, &f, &n, &err), KW_OK, "a serial sum at a quarter of its roof");
+	is_int(kw_explain_judged(serial, "k.c", &v, NULL, a, &f, &n, &err), KW_OK, "a serial sum at a quarter of its roof");
 	at = place(f, n, "serial_reduction");
 	is_int(at, 0, "is told first");
 	ok(place(f, n, "cpu_far_from_roof") > 0, "before what only says that it is far from its roof");
 	ok(at == 0 && f[0].gain_ns > 0 && f[0].gain_ns <= 0.75e6 * 1.0001, "and gives back no more than what is above the roof: %g",
 	   at == 0 ? f[0].gain_ns : -1);
 	kw_verdict_release(&v);
+}
+
+/* What its promises were worth decides where a rule's advice stands. */
+static void by_record(struct kw_arena *a)
+{
+	static const char source[] = "void f(const float *restrict x, float *restrict y, long n)\n{\n\tfloat s = 0;\n"
+				     "\tfor (long i = 0; i < n; i++)\n\t\ts += x[i];\n\ty[0] = s;\n}\n";
+	char path[PATH_MAX + 8];
+	struct kw_store *memory = NULL;
+	struct kw_verdict v;
+	struct kw_finding *f = NULL;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "%s/memory", temp_dir());
+	is_int(kw_store_open(path, false, &memory, &err), KW_OK, "a store");
+	for (int i = 0; i < 5; i++)
+		kw_ledger_add(memory, "serial_reduction", 0.5, i == 2 ? 0.4 : -0.1, a, &err);
+	timed(&v, 1e6, 1e6, 4e9);
+	v.backend = "c";
+	is_int(kw_explain_judged(source, "k.c", &v, memory, a, &f, &n, &err), KW_OK, "a serial sum, with a bad record of its rule");
+	ok(n > 1 && place(f, n, "serial_reduction") > 0, "its finding is no longer first: %d of %zu", place(f, n, "serial_reduction"), n);
+	kw_verdict_release(&v);
+	kw_store_close(memory);
 }
 
 int main(void)
@@ -99,17 +123,18 @@ int main(void)
 
 	kw_arena_init(&a, 16 << 20);
 	timed(&v, 1e6, 1e6, 1e12);
-	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "a kernel at a thousandth of its roof");
+	is_int(kw_explain_judged(source, "k.cu", &v, NULL, &a, &f, &n, &err), KW_OK, "a kernel at a thousandth of its roof");
 	ok(n > 0, "has findings: %zu", n);
 	ok(all_told(f, n), "each with its evidence and what to do");
 	kw_verdict_release(&v);
 	timed(&v, 0, 0, 0);
 	v.cases[0].has_times = false;
-	is_int(kw_explain_judged(source, "k.cu", &v, &a, &f, &n, &err), KW_OK, "without a time");
+	is_int(kw_explain_judged(source, "k.cu", &v, NULL, &a, &f, &n, &err), KW_OK, "without a time");
 	is_int(n, 0, "nothing is said");
 	kw_verdict_release(&v);
 	ranked(&a);
 	profiled(&a);
+	by_record(&a);
 	kw_arena_release(&a);
 	return done();
 }
