@@ -1,6 +1,7 @@
 /* Judges one candidate and stores what came out. */
 #include <string.h>
 
+#include "base/log.h"
 #include "memory/memory.h"
 #include "ops/internal.h"
 
@@ -37,18 +38,33 @@ enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *o
 		       "from 1 to %zu", name, t->case_count);
 }
 
-enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e,
-			   const struct kw_candidate *c, const struct kw_verdict *v,
-			   struct kw_error *err)
+static void not_remembered(const struct kw_error *err)
 {
-	struct kw_store *memory;
-	enum kw_status status = kw_store_memory_open(&memory, err);
+	kw_log(KW_LOG_WARN, "nothing is remembered beyond this folder's store: %s%s%s (XDG_DATA_HOME names another place)", err->where,
+	       err->where[0] ? ": " : "", err->text);
+}
 
-	if (status != KW_OK)
-		return status;
-	status = kw_memory_learn(memory, t, e, c, v, err);
+struct kw_store *kw_op_memory(void)
+{
+	struct kw_store *memory = NULL;
+	struct kw_error err = { 0 };
+
+	if (kw_store_memory_open(&memory, &err) != KW_OK) {
+		not_remembered(&err);
+		return NULL;
+	}
+	return memory;
+}
+
+/* The verdict is kept already: a full disk elsewhere takes nothing from it. */
+static void learn(const struct kw_task *t, const struct kw_expr *e, const struct kw_candidate *c, const struct kw_verdict *v)
+{
+	struct kw_store *memory = kw_op_memory();
+	struct kw_error err = { 0 };
+
+	if (kw_memory_learn(memory, t, e, c, v, &err) != KW_OK)
+		not_remembered(&err);
 	kw_store_close(memory);
-	return status;
 }
 
 static enum kw_status keep(struct kw_store *s, const struct kw_op_task *t,
@@ -134,7 +150,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 	if (status == KW_OK)
 		status = keep(store, t, c, o->run_id, efforts[o->effort], out, err);
 	if (status == KW_OK)
-		status = kw_op_learn(&t->task, t->expr, c, &out->verdict, err);
+		learn(&t->task, t->expr, c, &out->verdict);
 	if (!o->judge)
 		kw_judge_free(judge);
 	kw_store_close(store);

@@ -17,9 +17,9 @@ enum kw_status kw_op_judge_for(const char *backend, struct kw_judge **out, struc
 /* KW_ERR_ENV for a backend whose kernels can only be built here. */
 enum kw_status kw_op_has_device(const struct kw_backend *b, struct kw_error *err);
 enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, struct kw_error *err);
-/* Adds a verdict to the user's experience. */
-enum kw_status kw_op_learn(const struct kw_task *t, const struct kw_expr *e, const struct kw_candidate *c,
-			   const struct kw_verdict *v, struct kw_error *err);
+/* The user's experience; where there is no place for it a warning and NULL, which whoever reads or adds takes for nothing: it helps, and
+ * nothing depends on it. */
+struct kw_store *kw_op_memory(void);
 /* The tuner's reports of a run as its fact "tune". */
 json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r);
 

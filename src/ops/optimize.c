@@ -118,12 +118,10 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 				 struct kw_op_search *out, struct kw_error *err)
 {
 	struct kw_search_result r = { 0 };
-	struct kw_store *memory = NULL;
+	struct kw_store *memory = kw_op_memory();
 	struct kw_judge *own = NULL;
-	enum kw_status status = kw_store_memory_open(&memory, err);
+	enum kw_status status = judge ? KW_OK : kw_judge_new(so->device, &own, err);
 
-	if (status == KW_OK && !judge)
-		status = kw_judge_new(so->device, &own, err);
 	judge = judge ? judge : own;
 	if (status == KW_OK)
 		status = find_from(store, t, so, err);

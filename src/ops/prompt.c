@@ -54,7 +54,7 @@ static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role,
 	if (status == KW_OK)
 		status = load_parent(o, role, t, b, &out->arena, &c, &f, err);
 	if (status == KW_OK)
-		status = kw_store_memory_open(&f.memory, err);
+		f.memory = kw_op_memory();
 	if (status == KW_OK)
 		status = kw_prompt_make(role, &f, o->max_bytes ? o->max_bytes : KW_PROMPT_DEFAULT_BYTES, &out->arena, &out->prompt,
 					err);

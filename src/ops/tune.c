@@ -102,9 +102,8 @@ static enum kw_status open_judge(struct tune_job *j, struct kw_error *err)
 		return status;
 	j->so.backend = b->name;
 	j->so.device = b->device;
-	status = kw_store_memory_open(&j->memory, err);
-	if (status == KW_OK)
-		status = kw_op_has_device(b, err);
+	j->memory = kw_op_memory();
+	status = kw_op_has_device(b, err);
 	return status == KW_OK ? kw_judge_new(b->device, &j->judge, err) : status;
 }
 
