@@ -4,7 +4,7 @@
 #
 #   make                 build/kwright (and build/libkw.a, all but main.c, for the tests)
 #   make check           every test        make check-quick   unit tests only
-#   make check-gpu       what needs an NVIDIA GPU; KWRIGHT=PATH tests that program and builds nothing
+#   make check-gpu       what needs an NVIDIA GPU; KWRIGHT=PATH tests that program and builds nothing; PART='NAME...': some of it
 #   make install PREFIX=/usr/local [DESTDIR=]
 #   make portable        one binary that needs only libc, in a tarball
 #   make bench           figures of this machine     make clean

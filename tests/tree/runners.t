@@ -182,4 +182,21 @@ ok $? "check-gpu: nothing runs without a GPU, and it says so"
 KWRIGHT=$tmp/gone "$top/tools/check-gpu" > "$tmp/out" 2>&1
 [ $? -eq 2 ]
 ok $? "check-gpu: a program that is not there is an error"
+# With a GPU, as far as doctor's text goes: a part of it, and its sum.
+cat > "$tmp/bin/gpu" <<'END'
+#!/bin/sh
+[ "$*" = doctor ] && echo "device  nvidia  ok  a GPU" && exit 0
+echo '{"facts":[{"part":"backend","name":"cuda","health":"ok","text":""},
+	{"part":"device","name":"nvidia","health":"missing","text":"no such thing"}]}'
+END
+chmod +x "$tmp/bin/gpu"
+KWRIGHT=$tmp/bin/gpu PART='killed controls:1/40' "$top/tools/check-gpu" > "$tmp/out" 2>&1 &&
+	grep -q '^check-gpu: killed [0-9]* s, controls:1/40 [0-9]* s$' "$tmp/out" &&
+	grep -q '^1 passed, 0 failed, [2-9] skipped$' "$tmp/out" && ! grep -q 'passed, 1 failed' "$tmp/out"
+ok $? "check-gpu: a part of it, and the sum of both"
+PART=nonsense KWRIGHT=$tmp/bin/gpu "$top/tools/check-gpu" > "$tmp/out" 2>&1
+[ $? -eq 2 ] && grep -q 'no part nonsense' "$tmp/out"
+ok $? "check-gpu: a part that is not there is an error"
+! KWRIGHT=$tmp/bin/gpu "$top/tests/cheats/run" --part 3/2 > "$tmp/out" 2>&1
+ok $? "controls: there is no third half"
 echo "1..$n"
