@@ -464,8 +464,15 @@ class Server:
     def describe(self, request, fds):
         """A task's inputs, params, outputs and cases, as a problem or a callable shows them."""
         torch.set_num_threads(request.get("threads") or 1)
-        with torch.random.fork_rng(devices=[]):
-            return {"problem": describe_problem, "callable": describe_callable}[request["form"]](request)
+        kept = torch.get_default_dtype(), list(sys.path), torch.is_grad_enabled()
+        try:
+            with torch.random.fork_rng(devices=[]):
+                return {"problem": describe_problem, "callable": describe_callable}[request["form"]](request)
+        finally:  # the next one is another's
+            torch.set_default_dtype(kept[0])
+            torch.set_default_device(None)
+            torch.set_grad_enabled(kept[2])
+            sys.path[:] = kept[1]
 
     def run(self, request, fds):
         """One evaluation: inputs from the first descriptor, outputs to the second."""

@@ -695,6 +695,7 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 	s->judge_wanted = s->judge_device = "";
 	kw_arena_init(&s->arena, 16 << 20);
 	kw_buf_init(&text, KW_BENCH_LINE_BYTES);
+	kw_op_torch_keep(BUILDERS_MAX / CORES_OF_READER);
 	while (status == KW_OK && ((n = read(in, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR && !kw_interrupted()))) {
 		char *end;
 
@@ -708,6 +709,7 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 		}
 	}
 	kw_buf_release(&text);
+	kw_op_torch_keep(0);
 	kw_python_stop(s->python);
 	kw_judge_free(s->judge);
 	kw_store_close(s->store);

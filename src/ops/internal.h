@@ -9,6 +9,8 @@
 bool kw_op_is_torch_word(const char *word);
 enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_arena *a, const char **file, struct kw_error *err);
 enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err);
+/* So many processes of Python at most wait for the next problem; 0, as at first: none, and those that do are ended. */
+void kw_op_torch_keep(int most);
 
 /* The index of a case by its label or its number from 1; -1 for NULL. */
 enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out, struct kw_error *err);

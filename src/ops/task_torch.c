@@ -1,5 +1,6 @@
 /* Tasks whose PyTorch says what the task does not: inputs and outputs of a problem's file or of something that can be called, and the
  * outputs of a line. It comes as YAML, is put behind what the user wrote, and the whole is read as any task. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "ops/internal.h"
 #include "python/python.h"
 
-enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, TRIES = 3, SHAPE_TEXT = 96 };
+enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, TRIES = 3, SHAPE_TEXT = 96, KEPT_MAX = 8 };
 #define MEMORY_SHARE_OF_TORCH 0.7
 
 static bool ends_in(struct kw_str word, const char *ending)
@@ -123,12 +124,43 @@ static enum kw_status ask(struct kw_python *p, const struct kw_task *t, json_t *
 	return kw_fail(err, KW_ERR_INPUT, where, "%s%.900s", a->end == KW_PYTHON_RAISED ? "it raises " : "it ", a->text);
 }
 
+/* Processes that have described something and wait for the next: importing PyTorch takes seconds. */
+static struct {
+	pthread_mutex_t lock;
+	struct kw_python *idle[KEPT_MAX];
+	int count, most;
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void kw_op_torch_keep(int most)
+{
+	pthread_mutex_lock(&kept.lock);
+	kept.most = most < KEPT_MAX ? most : KEPT_MAX;
+	while (kept.count > kept.most)
+		kw_python_stop(kept.idle[--kept.count]);
+	pthread_mutex_unlock(&kept.lock);
+}
+
 static enum kw_status start(struct kw_python **p, struct kw_error *err)
 {
 	struct kw_python_opts o = { .file = "reference", .wants = KW_PYTHON_TORCH,
 				    .memory_bytes = (int64_t)(MEMORY_SHARE_OF_TORCH * (double)kw_memory_available()) };
 
-	return kw_python_start(&o, p, err);
+	pthread_mutex_lock(&kept.lock);
+	*p = kept.count ? kept.idle[--kept.count] : NULL;
+	pthread_mutex_unlock(&kept.lock);
+	return *p ? KW_OK : kw_python_start(&o, p, err);
+}
+
+/* One that did not do what it was asked is not asked again. */
+static void finish_with(struct kw_python *p, enum kw_status how)
+{
+	pthread_mutex_lock(&kept.lock);
+	if (p && how == KW_OK && kept.count < kept.most) {
+		kept.idle[kept.count++] = p;
+		p = NULL;
+	}
+	pthread_mutex_unlock(&kept.lock);
+	kw_python_stop(p);
 }
 
 static json_t *request_for(const struct kw_task *t, const char *what)
@@ -455,7 +487,7 @@ enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err)
 	s = start(&python, err);
 	if (s == KW_OK)
 		s = outputs ? line_outputs(t, python, &text, err) : described(t, python, &text, err);
-	kw_python_stop(python);
+	finish_with(python, s);
 	if (s == KW_OK)
 		s = read_again(t, &text, err);
 	if (s == KW_OK && t->task.undescribed)
