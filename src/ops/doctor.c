@@ -302,7 +302,8 @@ static bool can_write(const char *folder)
 	return rmdir(name) == 0;
 }
 
-static void place(struct exam *x, const char *name, const char *path)
+/* bad: what it is where it cannot be written. Without experience and cache all works, only forgetful and slower. */
+static void place(struct exam *x, const char *name, const char *path, enum kw_op_health bad)
 {
 	const char *at = path;
 	char parent[4096];
@@ -323,7 +324,7 @@ static void place(struct exam *x, const char *name, const char *path)
 	if (!kw_path_exists(at))
 		at = ".";
 	writable = can_write(at);
-	fact(x, "files", name, writable ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%s%s", path,
+	fact(x, "files", name, writable ? KW_HEALTH_GOOD : bad, "%s%s", path,
 	     !writable ? " cannot be written" : kw_path_exists(path) ? "" : " (not made yet)");
 }
 
@@ -347,12 +348,12 @@ static void files(struct exam *x)
 		fact(x, "files", "store", KW_HEALTH_GOOD, "%s, schema %d, %zu run%s", x->env->store_dir,
 		     kw_store_schema(), n, n == 1 ? "" : "s");
 	else if (status == KW_ERR_NOT_FOUND)
-		place(x, "store", x->env->store_dir);
+		place(x, "store", x->env->store_dir, KW_HEALTH_BAD);
 	else
 		fact(x, "files", "store", KW_HEALTH_BAD, "%s", kw_error_line(&err, said, sizeof(said)));
 	kw_store_close(s);
-	place(x, "experience", kw_path_data_home(&a));
-	place(x, "build cache", kw_path_cache_home(&a));
+	place(x, "experience", kw_path_data_home(&a), KW_HEALTH_MISSING);
+	place(x, "build cache", kw_path_cache_home(&a), KW_HEALTH_MISSING);
 	if (kw_data_list("tasks/", ".yaml", &a, &paths, &n, NULL) == KW_OK)
 		fact(x, "files", "tasks", n ? KW_HEALTH_GOOD : KW_HEALTH_BAD, "%zu in the library", n);
 	if (kw_data_list("knowledge/patterns/", NULL, &a, &paths, &n, NULL) == KW_OK)
