@@ -27,8 +27,7 @@ void kw_show_search(void *arg, const struct kw_progress *p)
 		add(&line, "round", text);
 	}
 	if (p->candidate) {
-		snprintf(text, sizeof(text), "%s%s%s%s%s", p->candidate, p->tune && p->tune[0] ? " " : "",
-			 p->tune ? p->tune : "", p->verdict ? ": " : "", p->verdict ? p->verdict : "");
+		snprintf(text, sizeof(text), "%s%s%s", p->candidate, p->verdict ? ": " : "", p->verdict ? p->verdict : "");
 		add(&line, "", text);
 	}
 	if (p->best_ns > 0) {
@@ -62,6 +61,8 @@ void kw_show_search(void *arg, const struct kw_progress *p)
 		snprintf(text, sizeof(text), "about %s left", kw_human_ns((double)p->left_ns, time, sizeof(time)));
 		add(&line, "", text);
 	}
+	if (p->tune && p->tune[0]) /* last: it may be long, and a terminal's line is cut */
+		add(&line, "", p->tune);
 	if (line.len)
 		kw_progress("%s", line.ptr);
 	kw_buf_release(&line);

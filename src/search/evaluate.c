@@ -39,6 +39,8 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 
 	if (!s->opts->progress)
 		return;
+	if (p.best_ns <= 0 && s->screened_count)
+		p.best_ns = s->screened[0].ns; /* not judged in full yet */
 	if (s->fresh > 0 && here > 0) {
 		p.rate_per_s = (double)s->fresh * 1e9 / (double)here;
 		p.left_ns = (int64_t)((double)s->upcoming / p.rate_per_s * 1e9);
