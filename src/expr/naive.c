@@ -74,7 +74,7 @@ static void emit_nest(struct gen *g, const struct kw_node *n, const char *array,
 		count = 1;
 		bound = naive_dim(g, n, 0);
 		for (int i = 1; i < n->rank; i++)
-			bound = naive_text(g, "%s * %s", bound, naive_dim(g, n, i));
+			bound = naive_product(g, bound, naive_dim(g, n, i));
 	}
 	for (int i = 0; i < count; i++) {
 		naive_scope(g, &loops[i], i ? &loops[i - 1] : &root, g->flat ? bound : naive_dim(g, n, order[i]));

@@ -84,6 +84,8 @@ const char *naive_name(struct gen *g, const char *stem);              /* no name
 const char *naive_size(struct gen *g, const struct kw_poly *p);       /* as an operand */
 const char *naive_dim(struct gen *g, const struct kw_node *n, int axis);
 bool naive_names(const char *text, struct kw_str word); /* whether it is a word of the text */
+/* a * b of sizes. Numbers have no type of their own: what an int cannot hold comes as one number, which a compiler takes as a long. */
+const char *naive_product(struct gen *g, const char *a, const char *b);
 bool naive_is_one(const struct kw_node *n, int axis);
 enum ctype naive_ctype(const struct gen *g, enum kw_dtype d);
 const char *naive_ctype_text(enum ctype c);

@@ -56,7 +56,7 @@ static void add_factor(struct gen *g, const struct kw_node *n, int axis, struct 
 	}
 	if (size[0] == '(')
 		plan = naive_text(g, "(%s)", plan);
-	k->total = k->total ? naive_text(g, "%s * %s", k->total, size) : size;
+	k->total = k->total ? naive_product(g, k->total, size) : size;
 	k->plan_total = k->plan_total ? naive_text(g, "%s * %s", k->plan_total, plan) : plan;
 }
 
@@ -80,7 +80,7 @@ static void take_apart(struct gen *g, const struct kw_node *n, unsigned skip, co
 		if (i > first)
 			v = naive_text(g, "%s %% %s", v, naive_dim(g, n, i));
 		ix[i].text = naive_let(g, root, CT_I64, letters[i % 8], v);
-		behind = behind ? naive_text(g, "%s * %s", naive_dim(g, n, i), behind) : naive_dim(g, n, i);
+		behind = behind ? naive_product(g, naive_dim(g, n, i), behind) : naive_dim(g, n, i);
 	}
 }
 

@@ -35,7 +35,7 @@ static const char *reshape(struct gen *g, const struct kw_node *n, const struct 
 	for (int i = x->rank; i-- > same;) {
 		const char *q = strcmp(step, "1") == 0 ? flat : naive_text(g, "%s / (%s)", flat, step);
 		inner[i] = (struct at){ i > same ? naive_text(g, "%s %% %s", q, naive_dim(g, x, i)) : q, from };
-		step = strcmp(step, "1") == 0 ? naive_dim(g, x, i) : naive_text(g, "%s * %s", step, naive_dim(g, x, i));
+		step = strcmp(step, "1") == 0 ? naive_dim(g, x, i) : naive_product(g, step, naive_dim(g, x, i));
 	}
 	return naive_value(g, x, inner, s);
 }

@@ -195,7 +195,7 @@ static void groupnorm(struct gen *g, const struct kw_node *n, const char *array,
 	per = naive_text(g, "(%s / %s)", naive_dim(g, n, 1), groups);
 	count = per;
 	for (int i = 2; i < n->rank; i++)
-		count = naive_text(g, "%s * %s", count, naive_dim(g, n, i));
+		count = naive_product(g, count, naive_dim(g, n, i));
 	naive_scope(g, &group, s, groups);
 	naive_line(&group, "%s %s = 0;", type, mean);
 	k = open_group(g, loops, &group, n, group.var, per, t.ix);

@@ -137,6 +137,32 @@ const char *naive_dim(struct gen *g, const struct kw_node *n, int axis)
 	return naive_size(g, n->shape[axis].poly);
 }
 
+/* "64 * 192": numbers only. */
+static bool is_number(const char *text, int64_t *out)
+{
+	for (*out = 1;;) {
+		char *end;
+		int64_t v = strtoll(text, &end, 10);
+
+		if (end == text || v < 0 || __builtin_mul_overflow(*out, v, out))
+			return false;
+		if (!*end)
+			return true;
+		if (strncmp(end, " * ", 3) != 0)
+			return false;
+		text = end + 3;
+	}
+}
+
+const char *naive_product(struct gen *g, const char *a, const char *b)
+{
+	int64_t x, y, product;
+
+	if (is_number(a, &x) && is_number(b, &y) && !__builtin_mul_overflow(x, y, &product) && product > INT32_MAX)
+		return naive_text(g, "%lld", (long long)product);
+	return naive_text(g, "%s * %s", a, b);
+}
+
 bool naive_is_one(const struct kw_node *n, int axis)
 {
 	return sym_is(n->shape[axis].poly, 1);

@@ -241,7 +241,7 @@ static const char *reduce(struct gen *g, const struct kw_node *n, const struct a
 			naive_scope(g, &loops[depth], in, naive_dim(g, x, i));
 			in = &loops[depth++];
 			inner[i] = (struct at){ in->var, in };
-			count = depth == 1 ? in->bound : naive_text(g, "%s * %s", count, in->bound);
+			count = depth == 1 ? in->bound : naive_product(g, count, in->bound);
 		} else {
 			inner[i] = ix[o];
 		}

@@ -469,6 +469,33 @@ static void test_arguments(void)
 	kw_task_release(&en.task);
 }
 
+/* Numbers in the text are ints to a compiler: sizes of a large task must not overflow one. */
+static void test_large(void)
+{
+	static const char yaml[] = "name: t\ninputs: { x: { dtype: f32, shape: [2, 65536, 65536] } }\n"
+				   "outputs: { y: { dtype: f32, shape: [2, 65536, 65536] } }\nreference: { expr: 'y = flip(x, axis=1)' }\nperf: [ {} ]\n";
+	struct entry en = { 0 };
+	struct kw_error err = { 0 };
+	struct kw_buf text;
+
+	kw_arena_init(&en.a, 64u << 20);
+	ok(kw_task_parse_yaml(&en.task, "t.yaml", yaml, sizeof(yaml) - 1, &err) == KW_OK &&
+	   kw_expr_complete_task(&en.task, &err) == KW_OK && kw_expr_parse(&en.task, &en.a, &en.e, &err) == KW_OK,
+	   "a task of 2^33 elements");
+	for (int form = 0; form < FORMS; form++) {
+		const char *body;
+
+		kw_buf_init(&text, 1 << 20);
+		ok(kw_expr_emit_naive_gpu(en.e, "cuda", (enum kw_naive_form)form, &text, NULL, &err) == KW_OK, "its %s", form_names[form]);
+		body = text.ptr ? strstr(text.ptr, "extern") : NULL;
+		ok(body && !strstr(body, "65536 * 65536"), "has no product that overflows");
+		ok(body && strstr(body, "/ 4294967296"), "and divides by a whole plane");
+		kw_buf_release(&text);
+	}
+	kw_arena_release(&en.a);
+	kw_task_release(&en.task);
+}
+
 /* A reduction that many threads read is a kernel of its own; one that has a number for each thread is not. */
 static void test_kernels(void)
 {
@@ -498,6 +525,7 @@ int main(void)
 		test_too_many();
 		test_arguments();
 		test_kernels();
+		test_large();
 	}
 	if (kw_proc_which("g++", gxx, sizeof(gxx))) {
 		lib = compile();
