@@ -118,10 +118,10 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libkw.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The tests learn where things are from these.
+# The tests learn where things are from these. Controls in OpenCL are in tests/cheats/opencl.t.
 TEST_ENV = KW_TOP='$(CURDIR)' KW_B='$(B)' KWRIGHT='$(abspath $(B)/kwright)' \
 	KW_FUZZ_B='$(abspath $(B)-clang)' \
-	ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	KW_CONTROLS='--but cl' ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 
 check-quick: all unit

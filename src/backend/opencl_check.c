@@ -248,6 +248,20 @@ static bool check_group(const struct kw_plan_kernel *k, const struct kw_bound_ke
 	return true;
 }
 
+/* What a launch is told is their product: where it does not fit, another one would run. */
+static bool check_global(const struct kw_plan_kernel *k, const struct kw_bound_kernel *b, struct kw_cl_fault *f)
+{
+	for (int i = 0; i < 3; i++) {
+		int64_t size;
+
+		if (__builtin_mul_overflow(b->grid[i], b->block[i], &size))
+			return fault(f, KW_V_LAUNCH_ERROR, KW_S_CONFIGURATION, k->line,
+				     "%.60s: %lld work-groups of %lld along %c are more work-items than a launch can have (%lld)", k->name,
+				     (long long)b->grid[i], (long long)b->block[i], "xyz"[i], (long long)INT64_MAX);
+	}
+	return true;
+}
+
 bool kw_cl_check_limits(const struct kw_plan *plan, const struct kw_bound_plan *bound, const json_t *kernels,
 			const struct kw_cl_info *d, struct kw_cl_fault *f)
 {
@@ -257,7 +271,7 @@ bool kw_cl_check_limits(const struct kw_plan *plan, const struct kw_bound_plan *
 		const json_t *one = find(kernels, k->name);
 		int64_t local = kw_json_get_i64(one, "local", 0);
 
-		if (!check_group(k, b, one, d, f))
+		if (!check_group(k, b, one, d, f) || !check_global(k, b, f))
 			return false;
 		if (d->local_bytes > 0 && (b->smem_bytes > d->local_bytes || local + b->smem_bytes > d->local_bytes))
 			return too_many(f, k, d, "local memory in bytes, smem= and the kernel's own,",

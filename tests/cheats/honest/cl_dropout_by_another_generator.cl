@@ -1,6 +1,5 @@
 //# task dropout
 //# expect ok
-//# effort final
 //# why Not the reference's generator, but as random: every place has a number of its own, every seed others.
 //@ kernel candidate grid=(cdiv(rows * cols, 64)) block=(64) args=(x, seed, p, y, rows * cols:i64, cols:i64)
 
