@@ -38,6 +38,8 @@ enum kw_status kw_cuda_find(const char *compiler, struct kw_cuda_toolkit *out,
 /* A program of the toolkit ("compute-sanitizer", "ncu"): what the environment variable names, else in the toolkit's folders, on PATH, in
  * /opt/nvidia. KW_NO: it is not here; KW_ERR_ENV: what the variable names is not. */
 enum kw_status kw_cuda_tool(const char *program, const char *variable, char path[PATH_MAX], struct kw_error *err);
+/* A library beside those of the toolkit, or of the packages that PyTorch comes with; pattern: of its name. Else as above. */
+enum kw_status kw_cuda_library(const char *pattern, const char *variable, char path[PATH_MAX], struct kw_error *err);
 
 /* --- what a compiler run gives --- */
 struct kw_cuda_output {

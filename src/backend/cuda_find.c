@@ -285,7 +285,7 @@ out:
 
 /* ---- other programs of the toolkit ---- */
 
-static bool tool_in(const char *folder, const char *below, const char *program, char path[PATH_MAX])
+static bool file_in(const char *folder, const char *below, const char *program, int mode, char path[PATH_MAX])
 {
 	char pattern[PATH_MAX];
 	glob_t found = { 0 };
@@ -295,10 +295,15 @@ static bool tool_in(const char *folder, const char *below, const char *program, 
 		return false;
 	/* Of several versions the last one by name. */
 	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0)
-		there = access(found.gl_pathv[found.gl_pathc - 1], X_OK) == 0 &&
+		there = access(found.gl_pathv[found.gl_pathc - 1], mode) == 0 &&
 			snprintf(path, PATH_MAX, "%s", found.gl_pathv[found.gl_pathc - 1]) < PATH_MAX;
 	globfree(&found);
 	return there;
+}
+
+static bool tool_in(const char *folder, const char *below, const char *program, char path[PATH_MAX])
+{
+	return file_in(folder, below, program, X_OK, path);
 }
 
 enum kw_status kw_cuda_tool(const char *program, const char *variable, char path[PATH_MAX], struct kw_error *err)
@@ -321,4 +326,29 @@ enum kw_status kw_cuda_tool(const char *program, const char *variable, char path
 		return KW_OK;
 	path[0] = '\0';
 	return kw_fail(err, KW_NO, "", "there is no %s here", program);
+}
+
+enum kw_status kw_cuda_library(const char *pattern, const char *variable, char path[PATH_MAX], struct kw_error *err)
+{
+	const char *named = getenv(variable), *folders[] = { getenv("KWRIGHT_CUDA"), getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", NULL };
+	static const char *const below[] = { "extras/CUPTI/lib64", "lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "." };
+	struct kw_cuda_toolkit kit;
+	struct kw_error ignored = { 0 };
+
+	if (named && *named) {
+		snprintf(path, PATH_MAX, "%s", named);
+		return access(path, R_OK) == 0 ? KW_OK : kw_fail(err, KW_ERR_ENV, named, "there is no library (named by %s)", variable);
+	}
+	/* nvidia/cuda_nvrtc/lib has nvidia/cuda_cupti/lib for a neighbour. */
+	if (kw_cuda_find(NULL, &kit, &ignored) == KW_OK && kit.library_dir[0]) {
+		folders[4] = kit.library_dir;
+		if (file_in(kit.library_dir, ".", pattern, R_OK, path) || file_in(kit.library_dir, "../../cuda_cupti/lib", pattern, R_OK, path))
+			return KW_OK;
+	}
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		for (size_t k = 0; k < sizeof below / sizeof below[0]; k++)
+			if (file_in(folders[i], below[k], pattern, R_OK, path))
+				return KW_OK;
+	path[0] = '\0';
+	return kw_fail(err, KW_NO, "", "there is no %s here", pattern);
 }

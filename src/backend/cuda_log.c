@@ -230,6 +230,14 @@ static bool caret(struct reader *r, const char *line)
 	return true;
 }
 
+/* A line of a file; 0: it is none. */
+static int line_number(const char *p)
+{
+	long v = strtol(p, NULL, 10);
+
+	return v < 0 || v > 1000000000 ? 0 : (int)v;
+}
+
 /* "instantiation of … at line 5 of candidate.cu": for a message about a header, the candidate's own
  * line. */
 static bool context(struct reader *r, const char *line)
@@ -241,7 +249,7 @@ static bool context(struct reader *r, const char *line)
 	if (of && r->pending && r->d->path && strcmp(of + 4, r->d->path) == 0 &&
 	    strcmp(r->now.file, r->d->path) != 0) {
 		snprintf(r->now.file, sizeof(r->now.file), "%s", r->d->path);
-		r->now.line = (int)strtol(at + 9, NULL, 10);
+		r->now.line = line_number(at + 9);
 		r->now.column = 1;
 	}
 	return true;

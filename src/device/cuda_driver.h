@@ -43,7 +43,7 @@ enum { CUDA_THREADS_PER_BLOCK = 1, CUDA_BLOCK_X = 2, CUDA_GRID_X = 5, CUDA_WARP 
        CUDA_REGISTERS_PER_UNIT = 82, CUDA_SMEM_OPTIN = 97, CUDA_HAS_VMM = 102, CUDA_HAS_FD = 103,
        CUDA_BLOCKS_PER_UNIT = 106, CUDA_SMEM_RESERVED = 111, CUDA_HAS_CLUSTERS = 120 };
 /* CU_FUNC_ATTRIBUTE_... */
-enum { CUDA_FUNC_SMEM = 1, CUDA_FUNC_DYNAMIC_SMEM = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
+enum { CUDA_FUNC_SMEM = 1, CUDA_FUNC_REGISTERS = 4, CUDA_FUNC_DYNAMIC_SMEM = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
 
 struct cuda_location {
 	int type, id;                  /* type 1: a device */
@@ -130,6 +130,7 @@ struct cuda_tensor_map {
 	X(ModuleGetFunction, "cuModuleGetFunction", (cuda_function *, cuda_module, const char *))                \
 	X(ModuleGetGlobal, "cuModuleGetGlobal_v2", (cuda_ptr *, size_t *, cuda_module, const char *))            \
 	X(FuncGetAttribute, "cuFuncGetAttribute", (int *, int, cuda_function))                                   \
+	X(BlocksPerUnit, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, cuda_function, int, size_t))         \
 	X(FuncSetAttribute, "cuFuncSetAttribute", (cuda_function, int, int))                                     \
 	X(LaunchKernel, "cuLaunchKernel",                                                                        \
 	  (cuda_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cuda_stream, void **, void **)) \

@@ -81,7 +81,7 @@ static const char *take(const struct kw_buf *file, size_t *at, size_t n)
 	return p;
 }
 
-static _Noreturn void run_file(const char *path)
+static _Noreturn void run_file(const char *path, const struct gpu_counted *counted)
 {
 	struct gpu_job *job = kw_alloc(sizeof(*job));
 	struct gpu_job_buffer *buffers;
@@ -106,12 +106,20 @@ static _Noreturn void run_file(const char *path)
 	for (uint32_t i = 0; i < job->buffers; i++)
 		contents[i] = buffers[i].written ? take(&file, &at, buffers[i].bytes) : NULL;
 	kw_gpu_alone_start();
-	_exit(kw_gpu_alone_run(&job->load, code, job->code_bytes, buffers, contents, job->buffers) ? 0 : 1);
+	_exit(kw_gpu_alone_run(&job->load, code, job->code_bytes, buffers, contents, job->buffers, counted) ? 0 : 1);
 }
 
 /* Before main, as in spawn.c: test programs need no line for it. */
 __attribute__((constructor)) static void become_sanitized(int argc, char **argv)
 {
+	struct gpu_counted counted;
+
 	if (argc == 3 && strcmp(argv[1], WORD) == 0)
-		run_file(argv[2]);
+		run_file(argv[2], NULL);
+	if (argc != 5 || strcmp(argv[1], WORD) != 0)
+		return;
+	counted = (struct gpu_counted){ argv[3], open(argv[4], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) };
+	if (counted.fd < 0)
+		give_up("its counters cannot be written");
+	run_file(argv[2], &counted);
 }

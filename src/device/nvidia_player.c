@@ -1,5 +1,6 @@
 /* The player's process on an NVIDIA device: a context of its own, the judge's buffers, one module at a time. */
 #include "device/cuda_driver.h"
+#include "device/cupti.h"
 #include "device/nvidia_ptx.h"
 #include "device/nvidia_wire.h"
 #include "device/sandbox.h"
@@ -550,8 +551,40 @@ static void alloc_one(const struct gpu_job_buffer *b, const void *contents, uint
 	dprintf(1, "buffer %u 0x%llx %llu\n", index, (unsigned long long)to->map, (unsigned long long)to->map_bytes);
 }
 
+static int attribute(int which)
+{
+	int v = 0;
+
+	return me.cu->DeviceGetAttribute(&v, which, me.device) == CUDA_SUCCESS ? v : 0;
+}
+
+/* Beside each launch's counters what the driver knows of it, from which waves and occupancy follow. A grid of nothing is no launch. */
+static void write_counters(int fd)
+{
+	struct cupti_launch list[GPU_KERNELS_MAX] = { 0 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < me.kernel_count; i++) {
+		const struct gpu_kernel *g = &me.kernels[i].plan;
+		struct cupti_launch *k = &list[n];
+
+		if (empty_grid(g))
+			continue;
+		n++;
+		*k = (struct cupti_launch){ .name = g->name, .smem_bytes = g->smem_bytes, .units = attribute(CUDA_UNITS),
+					    .warps_per_unit = attribute(CUDA_THREADS_PER_UNIT) / 32, .major = attribute(CUDA_MAJOR),
+					    .minor = attribute(CUDA_MINOR) };
+		memcpy(k->grid, g->grid, sizeof(k->grid));
+		memcpy(k->block, g->block, sizeof(k->block));
+		me.cu->FuncGetAttribute(&k->registers, CUDA_FUNC_REGISTERS, me.kernels[i].function);
+		me.cu->FuncGetAttribute(&k->static_smem_bytes, CUDA_FUNC_SMEM, me.kernels[i].function);
+		me.cu->BlocksPerUnit(&k->blocks_per_unit, me.kernels[i].function, (int)(g->block[0] * g->block[1] * g->block[2]), g->smem_bytes);
+	}
+	kw_cupti_end(list, n, fd);
+}
+
 bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, size_t code_bytes, const struct gpu_job_buffer *buffers,
-		      const void *const *contents, uint32_t count)
+		      const void *const *contents, uint32_t count, const struct gpu_counted *counted)
 {
 	const char *which = "";
 	cuda_result r;
@@ -564,9 +597,13 @@ bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, size_t code_by
 		alloc_one(&buffers[i], contents[i], i, &me.maps[i]);
 	if (!load_code(l, code, code_bytes))
 		return false;
+	if (counted)
+		kw_cupti_begin(counted->library, me.context, (int)me.start.ordinal);
 	r = capture_slot(0, &which); /* nothing captures: they run */
 	if (r == CUDA_SUCCESS)
 		r = me.cu->StreamSynchronize(me.stream);
+	if (counted)
+		write_counters(counted->fd);
 	if (r != CUDA_SUCCESS)
 		refuse(GPU_FAULT, 0, *which ? which : "the launch", r);
 	me.cu->PrimaryRelease(me.device); /* a tool has its say now, where this process ends without a word */

@@ -92,12 +92,17 @@ struct gpu_job_buffer {
 	uint32_t written, zero;        /* written: contents follow */
 };
 #define GPU_JOB_MAGIC 0x6b776a6f62303031u
+/* Counters of its launches by CUPTI (cupti.h). */
+struct gpu_counted {
+	const char *library;           /* "": the loader's */
+	int fd;                        /* where they are written */
+};
 /* In that process, nvidia_player.c: the driver and a context; then the job, on memory of its own of exactly the buffers' sizes.
- * contents: NULL where nothing was written. Ends the process where the machine fails; false where the launch was refused or
+ * contents: NULL where nothing was written. counted: NULL without. Ends the process where the machine fails; false where the launch was refused or
  * the kernel did not end well. What is to be said goes to standard error; the buffers' addresses to standard output. */
 void kw_gpu_alone_start(void);
 bool kw_gpu_alone_run(const struct gpu_load *l, const void *code, size_t code_bytes, const struct gpu_job_buffer *buffers,
-		      const void *const *contents, uint32_t count);
+		      const void *const *contents, uint32_t count, const struct gpu_counted *counted);
 
 /* Hidden half of kw_player_main: the first message, not yet read, is GPU_START. */
 _Noreturn void kw_nvidia_player(void);

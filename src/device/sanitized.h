@@ -7,7 +7,8 @@
  *
  * The process loads the very object that was judged and launches it by its plan, on allocations of exactly the buffers' sizes.
  * Inputs have contents; what a kernel must write first has none. It prints "buffer INDEX ADDRESS BYTES" for each, so that a
- * tool's addresses can be told by name, and says on standard error why it could not run (exit code 1). */
+ * tool's addresses can be told by name, and says on standard error why it could not run (exit code 1). `kwright __sanitized FILE
+ * LIBCUPTI OUT` counts its launches by CUPTI and writes a profile to OUT; an empty LIBCUPTI is the loader's. */
 #ifndef KW_DEVICE_SANITIZED_H
 #define KW_DEVICE_SANITIZED_H
 

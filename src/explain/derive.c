@@ -167,6 +167,11 @@ static void contradictions(struct kw_launch *k)
 	if (v[KW_M_DRAM_PCT] > v[KW_M_MEMORY_PCT] + 3 || v[KW_M_L2_PCT] > v[KW_M_MEMORY_PCT] + 3)
 		kw_launches_note(k->owner, k->line, "memory throughput (%.4g%%) is under that of one of its units",
 				 v[KW_M_MEMORY_PCT]);
+	if (v[KW_M_MEMORY_CEILING_PCT] > 105 && !isnan(v[KW_M_DRAM_PCT]) && v[KW_M_DRAM_PCT] < 85)
+		kw_launches_note(k->owner, k->line,
+				 "the operation's bytes would be %.4g%% of the memory's ceiling in that time, but DRAM was busy for %.4g%%: "
+				 "part of the input is not read, or came from a cache",
+				 v[KW_M_MEMORY_CEILING_PCT], v[KW_M_DRAM_PCT]);
 	if (slots > 0 && fabs(v[KW_M_WAVES] - waves) > 0.02 + 0.05 * waves)
 		kw_launches_note(k->owner, k->line,
 				 "%.4g waves were reported, but %.6g blocks over %.6g slots are %.4g", v[KW_M_WAVES],

@@ -22,7 +22,9 @@ static void roof(const struct kw_launch *k, struct kw_explained *e)
 	double share = isnan(v[KW_M_SM_ACTIVE_SHARE]) ? 1 : v[KW_M_SM_ACTIVE_SHARE] / 100;
 	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share,
 	       other = v[KW_M_MEMORY_PCT];
-	double dram = larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
+	/* Bytes that cannot have moved in that time did not: a counter of them says more. */
+	bool over = v[KW_M_MEMORY_CEILING_PCT] > 105 && !isnan(v[KW_M_DRAM_PCT]);
+	double dram = over ? v[KW_M_DRAM_PCT] : larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
 
 	if (isnan(v[KW_M_SM_ACTIVE_SHARE]) && l1 > other)
 		l1 = other;
@@ -56,7 +58,7 @@ static double floor_of(const struct kw_explained *e, const struct kw_launch *k, 
 			least = fmin(e->unit[i].pct, 100);
 			*name = e->unit[i].name;
 		}
-	if (must > least) {
+	if (must > least && !(must > 105 && !isnan(k->value[KW_M_DRAM_PCT]))) {
 		least = fmin(must, 100);
 		*name = "memory, with the bytes that must move,";
 	}
@@ -259,6 +261,21 @@ static void keep_to_the_roof(struct kw_explained *e, struct kw_arena *a)
 	}
 }
 
+/* A unit that is full of work for nothing is at no roof: what takes that work away is the advice. */
+static void no_roof_of_waste(struct kw_explained *e, struct kw_arena *a)
+{
+	const struct kw_explained_finding *waste = NULL;
+
+	for (size_t i = 0; i < e->count; i++)
+		if (e->findings[i].rule->waste && e->findings[i].gain >= 0.1)
+			waste = &e->findings[i];
+	for (size_t i = e->count; waste && i-- > 0;)
+		if (e->findings[i].rule->final) {
+			drop(e, e->findings[i].rule, a, "the unit is full of work for nothing", -1, waste->rule->name);
+			remove_finding(e, i);
+		}
+}
+
 static int by_rank(const void *x, const void *y)
 {
 	const struct kw_explained_finding *p = x, *q = y;
@@ -332,6 +349,7 @@ bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const
 			return false;
 	resolve(out, a);
 	keep_to_the_roof(out, a);
+	no_roof_of_waste(out, a);
 	qsort(out->findings, out->count, sizeof(out->findings[0]), by_rank);
 	out->findings = kw_arena_copy(a, findings, (out->count ? out->count : 1) * sizeof(findings[0]));
 	out->dropped = kw_arena_copy(a, dropped, (out->dropped_count ? out->dropped_count : 1) * sizeof(dropped[0]));

@@ -22,7 +22,7 @@ const char *kw_about_name(enum kw_about a)
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
 				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
-				    "final",	"fallback",  "class",	   "example", "quiet",	  NULL };
+				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  NULL };
 
 /* ---- reading ---- */
 
@@ -235,6 +235,8 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = kw_yaml_get_bool(map, "final", false, &out->final, err);
 	if (s == KW_OK)
 		s = kw_yaml_get_bool(map, "fallback", false, &out->fallback, err);
+	if (s == KW_OK)
+		s = kw_yaml_get_bool(map, "waste", false, &out->waste, err);
 	if (s == KW_OK)
 		s = texts(map, "hides", out->hides, &out->hides_count, err);
 	if (s == KW_OK)

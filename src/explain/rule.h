@@ -54,6 +54,7 @@ struct kw_rule {
 	size_t hides_count;
 	const char *choice;               /* another rule whose advice contradicts this one's */
 	bool final;                       /* nothing to fix: other advice needs a reason of its own */
+	bool waste;                       /* what it finds is work for nothing: a unit that is full of it is at no roof */
 	bool fallback;                    /* says that time is lost, not where: its gain counts half when findings are ranked */
 	const char *cls;                  /* "kernel", "environment", "measurement" */
 	regex_t *message;                 /* MESSAGE: a line that it explains */

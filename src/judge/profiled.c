@@ -52,6 +52,11 @@ static const char *const wanted[] = { "--csv", "--page", "raw", "--print-units",
 				      "SourceCounters" };
 enum { WANTED = sizeof wanted / sizeof wanted[0] };
 
+struct profiler {
+	bool cupti;                       /* else Nsight Compute */
+	char path[PATH_MAX];              /* of the program, or of the library; "" the loader's */
+};
+
 static enum kw_status run_ncu(const char *ncu, const char *dir, const char *job, struct kw_proc_result *r, struct kw_buf *text,
 			      struct kw_error *err)
 {
@@ -76,7 +81,28 @@ static enum kw_status run_ncu(const char *ncu, const char *dir, const char *job,
 	return st;
 }
 
-static enum kw_status profile_case(struct work *w, const char *ncu, const char *dir, struct stage *s, struct kw_error *err)
+/* Where Nsight Compute is not: the process counts its own launches by CUPTI, which comes with toolkits and with PyTorch. */
+static enum kw_status run_cupti(const char *library, const char *dir, const char *job, struct kw_proc_result *r, struct kw_buf *text,
+				struct kw_error *err)
+{
+	char self[PATH_MAX], file[PATH_MAX + 12];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	const char *argv[] = { self, "__sanitized", job, library, file, NULL };
+	struct kw_proc_opts o = { .timeout_ms = PROFILE_TIMEOUT_MS, .max_out_bytes = MOST_TEXT, .cwd = dir };
+	enum kw_status st;
+
+	if (n < 0)
+		return kw_fail(err, KW_ERR_ENV, "/proc/self/exe", "cannot be read");
+	self[n] = '\0';
+	snprintf(file, sizeof file, "%s/cupti.csv", dir);
+	unlink(file);
+	st = kw_proc_run(argv, &o, r, err);
+	if (st == KW_OK && access(file, R_OK) == 0)
+		st = kw_file_read(file, MOST_TEXT, text, err);
+	return st;
+}
+
+static enum kw_status profile_case(struct work *w, const struct profiler *p, const char *dir, struct stage *s, struct kw_error *err)
 {
 	struct kw_proc_result r = { 0 };
 	struct kw_buf text;
@@ -86,10 +112,10 @@ static enum kw_status profile_case(struct work *w, const char *ncu, const char *
 	kw_buf_init(&text, MOST_TEXT);
 	snprintf(job, sizeof job, "%s/job", dir);
 	if (w->o.progress)
-		w->o.progress(w->o.progress_arg, "Nsight Compute");
+		w->o.progress(w->o.progress_arg, p->cupti ? "CUPTI" : "Nsight Compute");
 	st = kw_stage_write_job(s, job, err);
 	if (st == KW_OK)
-		st = run_ncu(ncu, dir, job, &r, &text, err);
+		st = (p->cupti ? run_cupti : run_ncu)(p->path, dir, job, &r, &text, err);
 	if (st == KW_OK && r.timed_out)
 		snprintf(why, sizeof why, "the profiler did not end within %d s", PROFILE_TIMEOUT_MS / 1000);
 	else if (st == KW_OK && !text.len)
@@ -110,7 +136,7 @@ static double bytes_of(const struct stage *s)
 	return bytes;
 }
 
-static enum kw_status try_case(struct work *w, const char *ncu, const char *dir, const struct kw_case *c, int *count, struct kw_error *err)
+static enum kw_status try_case(struct work *w, const struct profiler *p, const char *dir, const struct kw_case *c, int *count, struct kw_error *err)
 {
 	struct stage s;
 	enum kw_status st = kw_stage_bind(&s, w, c, err);
@@ -120,7 +146,7 @@ static enum kw_status try_case(struct work *w, const char *ncu, const char *dir,
 		if (st == KW_OK && bytes_of(&s) > MOST_BYTES) {
 			w->o.profiled(w->o.profiled_arg, c->label, NULL, 0, "the case is too large to be profiled");
 		} else if (st == KW_OK) {
-			st = profile_case(w, ncu, dir, &s, err);
+			st = profile_case(w, p, dir, &s, err);
 			(*count)++;
 		}
 	}
@@ -128,19 +154,34 @@ static enum kw_status try_case(struct work *w, const char *ncu, const char *dir,
 	return st;
 }
 
+/* Nsight Compute first: it knows more, and has been tried more. KWRIGHT_NCU=none asks for the other. */
+static enum kw_status find_profiler(struct profiler *p, struct kw_error *err)
+{
+	const char *named = getenv("KWRIGHT_NCU");
+	enum kw_status st = named && strcmp(named, "none") == 0 ? KW_NO : kw_cuda_tool("ncu", "KWRIGHT_NCU", p->path, err);
+
+	if (st != KW_NO)
+		return st;
+	p->cupti = true;
+	kw_error_reset(err);
+	st = kw_cuda_library("libcupti.so*", "KWRIGHT_CUPTI", p->path, err);
+	/* The loader may know one all the same; the process says so. */
+	return st == KW_NO ? KW_OK : st;
+}
+
 enum kw_status kw_profile(struct work *w, struct kw_error *err)
 {
 	struct kw_error missing = { 0 };
-	char ncu[PATH_MAX], dir[PATH_MAX];
+	struct profiler p = { .cupti = false };
+	char dir[PATH_MAX];
 	int count = 0;
 	enum kw_status st;
 
 	if (!w->o.profiled || strcmp(w->j->dev->ops->name, "nvidia") != 0)
 		return KW_OK;
-	st = kw_cuda_tool("ncu", "KWRIGHT_NCU", ncu, &missing);
+	st = find_profiler(&p, &missing);
 	if (st != KW_OK) {
-		w->o.profiled(w->o.profiled_arg, NULL, NULL, 0, st == KW_NO ? "Nsight Compute (ncu) is not here: install it, or name the "
-									      "program in KWRIGHT_NCU" : missing.text);
+		w->o.profiled(w->o.profiled_arg, NULL, NULL, 0, missing.text);
 		return KW_OK;
 	}
 	st = kw_temp_folder("kw-profile", dir, err);
@@ -156,7 +197,7 @@ enum kw_status kw_profile(struct work *w, struct kw_error *err)
 		if (kw_interrupted())
 			st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 		else if (c)
-			st = try_case(w, ncu, dir, c, &count, err);
+			st = try_case(w, &p, dir, c, &count, err);
 	}
 	kw_rmtree(dir, NULL);
 	return st == KW_OK ? st : kw_error_while(err, "profiling");

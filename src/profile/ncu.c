@@ -611,6 +611,9 @@ static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 	if (holds(line, "No supported GPU") || holds(line, "not supported on this GPU") ||
 	    holds(line, "Profiling is not supported"))
 		r->no_device = true;
+	/* Words of its own that mean nothing here are still what a person needs. */
+	if (kw_str_starts(line, "==ERROR==") && !r->permission && !r->failed && !r->no_kernels && !r->device_error && !r->busy && !r->no_device)
+		kw_launches_note(r->out, r->line, "the profiler: %.*s", (int)(line.len - 9 < 300 ? line.len - 9 : 300), line.ptr + 9);
 	return true;
 }
 

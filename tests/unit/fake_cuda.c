@@ -496,6 +496,15 @@ cuda_result cuModuleGetGlobal_v2(cuda_ptr *p, size_t *n, cuda_module m, const ch
 	return CUDA_NOT_FOUND;
 }
 
+cuda_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, cuda_function f, int threads, size_t smem_bytes);
+cuda_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, cuda_function f, int threads, size_t smem_bytes)
+{
+	(void)f;
+	(void)smem_bytes;
+	*out = threads > 0 ? 2048 / threads : 0;
+	return CUDA_SUCCESS;
+}
+
 cuda_result cuFuncGetAttribute(int *out, int which, cuda_function f)
 {
 	(void)which;
