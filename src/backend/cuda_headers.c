@@ -22,9 +22,20 @@ static const char floats[] = "#pragma once\n"
 /* A kernel that is judged may not stop or print, so assertions are off as with NDEBUG. */
 static const char assertions[] = "#undef assert\n#define assert(condition) ((void)0)\n";
 
+/* What of CUB a kernel can use. The header itself brings in the parts that launch kernels, which NVRTC refuses. */
+#define CUB(header) "#if __has_include(<cub/" header ".cuh>)\n#include <cub/" header ".cuh>\n#endif\n"
+static const char cub[] = "#pragma once\n"
+			  CUB("block/block_adjacent_difference") CUB("block/block_discontinuity") CUB("block/block_exchange")
+			  CUB("block/block_histogram") CUB("block/block_load") CUB("block/block_merge_sort")
+			  CUB("block/block_radix_sort") CUB("block/block_reduce") CUB("block/block_run_length_decode")
+			  CUB("block/block_scan") CUB("block/block_shuffle") CUB("block/block_store")
+			  CUB("warp/warp_exchange") CUB("warp/warp_load") CUB("warp/warp_merge_sort") CUB("warp/warp_reduce")
+			  CUB("warp/warp_scan") CUB("warp/warp_store");
+
 static const struct {
 	const char *name, *text;
 } headers[] = {
+	{ "cub/cub.cuh", cub },
 	{ "stdint.h", CCCL("cstdint") },
 	{ "cstdint", CCCL_STD("cstdint") },
 	{ "stddef.h", CCCL("cstddef") },

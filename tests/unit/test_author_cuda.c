@@ -119,30 +119,39 @@ static bool knows(int arch)
 	return false;
 }
 
-/* The first perf case that it applies to, and the same one element off: vectors of one element. */
-static void check_proposal(struct job *j, const struct kw_proposal *p, bool everywhere)
+/* What a CPU alone can say about other GPUs: it builds for them. */
+static void builds_elsewhere(struct job *j, const struct kw_proposal *p, const struct kw_bound_plan *b, const char *what)
 {
 	static const struct {
 		const char *name;
 		int sm;
 	} others[] = { { "sm_80", 80 }, { "sm_100", 100 } };
+
+	for (size_t i = 0; i < 2; i++) {
+		if (knows(others[i].sm))
+			builds(j, p, b, others[i].name, what, false);
+		else
+			skip(1, "the toolkit does not know this target");
+	}
+}
+
+/* The first perf case that it applies to, and the same one element off: vectors of one element. False: there is none. */
+static bool check_proposal(struct job *j, const struct kw_proposal *p, bool everywhere)
+{
 	struct kw_bound_plan b = { 0 }, off;
 
 	for (size_t i = 0; i < j->task.perf_count && !b.applicable; i++)
 		if (!bind_case(j, &p->candidate, &j->task.cases[i], 0, &b))
 			ok(false, "%s by %s binds: %s", j->task.name, p->pattern, err.text);
 	if (!b.applicable)
-		return; /* made for other sizes: the tune space begins elsewhere */
+		return false; /* made for other sizes: the tune space begins elsewhere */
 	if (!builds(j, p, &b, "sm_90a", "a perf case", true))
-		return;
-	for (size_t i = 0; i < 2 && everywhere; i++) {
-		if (knows(others[i].sm))
-			builds(j, p, &b, others[i].name, "a perf case", false);
-		else
-			skip(1, "the toolkit does not know this target");
-	}
+		return true;
+	if (everywhere)
+		builds_elsewhere(j, p, &b, "a perf case");
 	if (bind_case(j, &p->candidate, &j->task.cases[0], 1, &off) && off.applicable)
 		builds(j, p, &off, "sm_90a", "one element off", false);
+	return true;
 }
 
 /* Something for every case. */
@@ -197,13 +206,12 @@ static void stands_alone(const struct kw_pattern *p)
 	end(&j);
 }
 
-static bool first_of(const char **seen, size_t *count, const char *pattern)
+static bool is_among(const char *const *seen, size_t count, const char *pattern)
 {
-	for (size_t i = 0; i < *count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (strcmp(seen[i], pattern) == 0)
-			return false;
-	seen[(*count)++] = pattern;
-	return true;
+			return true;
+	return false;
 }
 
 /* "tasks/softmax.yaml" -> "softmax" */
@@ -239,8 +247,10 @@ int main(void)
 			check_cases(&j);
 			for (size_t k = 0; k < j.count; k++) {
 				const char *name = kw_arena_strdup(&a, j.p[k].pattern);
+				bool first = !is_among(seen, seen_count, name);
 
-				check_proposal(&j, &j.p[k], first_of(seen, &seen_count, name));
+				if (check_proposal(&j, &j.p[k], first) && first)
+					seen[seen_count++] = name;
 			}
 		}
 		end(&j);
@@ -251,7 +261,7 @@ int main(void)
 	for (size_t i = 0; i < pattern_count; i++)
 		stands_alone(&patterns[i]);
 	is_int((int64_t)seen_count, (int64_t)pattern_count,
-	       "every pattern fits a task of the library");
+	       "every pattern fits a task of the library, and was built for each target");
 	kw_arena_release(&a);
 	return done();
 }

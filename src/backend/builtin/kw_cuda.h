@@ -22,11 +22,15 @@ typedef uint64_t uintptr_t;
 #include <stdint.h>
 #endif
 
-#ifndef INT32_MAX
-#define INT32_MAX 2147483647
-#define INT32_MIN (-INT32_MAX - 1)
-#define INT64_MAX 9223372036854775807LL
-#define INT64_MIN (-INT64_MAX - 1)
+#if !defined(INT32_MAX) && defined(__CUDACC_RTC__) /* word for word as in cuda/std/climits and cstdint, which define them again */
+#define INT_MIN (-INT_MAX - 1)
+#define INT_MAX 0x7fffffff
+#define LLONG_MIN (-LLONG_MAX - 1)
+#define LLONG_MAX 0x7fffffffffffffffLL
+#define INT32_MIN INT_MIN
+#define INT32_MAX INT_MAX
+#define INT64_MIN LLONG_MIN
+#define INT64_MAX LLONG_MAX
 #endif
 
 #include <cuda_fp16.h>
