@@ -31,10 +31,17 @@ bool kw_au_is_argreduce(const struct kw_node *n)
 	return n->kind == KW_NODE_REDUCE && strncmp(kw_au_op(n), "arg", 3) == 0;
 }
 
+static bool is_one(const struct kw_sym *s)
+{
+	return s->expr && strcmp(kw_intexpr_text(s->expr), "1") == 0;
+}
+
+/* One side is a vector, or the right one a matrix of one column. */
 bool kw_au_is_dot(const struct kw_node *n)
 {
-	return n->kind == KW_NODE_CONTRACT && strcmp(kw_au_op(n), "matmul") == 0 &&
-	       n->arg_count == 2 && (n->args[0]->rank == 1 || n->args[1]->rank == 1);
+	return n->kind == KW_NODE_CONTRACT && strcmp(kw_au_op(n), "matmul") == 0 && n->arg_count == 2 &&
+	       (n->args[0]->rank == 1 || n->args[1]->rank == 1 ||
+		(n->args[0]->rank == 2 && n->args[1]->rank == 2 && is_one(&n->args[1]->shape[1])));
 }
 
 bool kw_au_is_reduce(const struct kw_node *n)
@@ -67,11 +74,6 @@ static enum kw_status probe_dims(struct builder *b, const struct kw_task *t)
 	}
 	b->env = (struct kw_intenv){ v, t->dim_count, NULL };
 	return KW_OK;
-}
-
-static bool is_one(const struct kw_sym *s)
-{
-	return s->expr && strcmp(kw_intexpr_text(s->expr), "1") == 0;
 }
 
 static enum kw_status new_axis(struct builder *b, const struct kw_sym *s, int *out,
@@ -146,7 +148,7 @@ static enum kw_status visit_reduce(struct builder *b, const struct kw_node *n)
 	return KW_OK;
 }
 
-/* (..., m, k) @ (k) or (k) @ (..., k, n). */
+/* (..., m, k) @ (k) or (k) @ (..., k, n); (m, k) @ (k, 1), whose last axis is none. */
 static enum kw_status visit_dot(struct builder *b, const struct kw_node *n)
 {
 	const struct kw_node *big = n->args[0]->rank > 1 ? n->args[0] : n->args[1];

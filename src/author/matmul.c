@@ -22,6 +22,27 @@ static enum kw_status no(struct product *p, const char *why)
 	return KW_NO;
 }
 
+/* "bijl,lk->bijk" and "bik,bkj->bij" say what matmul does: the rows of the left side by a matrix, or by one for each of them. */
+static bool is_matmul(const struct kw_node *n)
+{
+	const char *s = n->sattr, *comma, *arrow;
+	size_t left, right, batch;
+
+	if (strcmp(kw_au_op(n), "einsum") != 0)
+		return strcmp(kw_au_op(n), "matmul") == 0;
+	comma = s ? strchr(s, ',') : NULL;
+	arrow = comma ? strstr(comma, "->") : NULL;
+	if (!arrow || n->arg_count != 2)
+		return false;
+	left = (size_t)(comma - s);
+	right = (size_t)(arrow - comma) - 1;
+	batch = right - 2;
+	if (left < 2 || right < 2 || (batch && left != right) || strlen(arrow + 2) != left)
+		return false;
+	return memcmp(s, comma + 1, batch) == 0 && comma[1 + batch] == s[left - 1] && !memchr(s, arrow[-1], left) &&
+	       memcmp(arrow + 2, s, left - 1) == 0 && arrow[1 + left] == arrow[-1];
+}
+
 static enum kw_status find_product(struct product *p)
 {
 	for (size_t i = 0; i < p->expr->node_count; i++) {
@@ -36,7 +57,7 @@ static enum kw_status find_product(struct product *p)
 	if (!p->node)
 		return no(p, "no matrix product");
 	p->b_is_nk = strcmp(kw_au_op(p->node), "linear") == 0;
-	if ((!p->b_is_nk && strcmp(kw_au_op(p->node), "matmul")) || p->node->arg_count != 2)
+	if ((!p->b_is_nk && !is_matmul(p->node)) || p->node->arg_count != 2)
 		return no(p, "a contraction that is no plain matrix product");
 	if (p->node->args[0]->rank < 2 || p->node->args[1]->rank < 2)
 		return no(p, "one operand is a vector: that is a reduction");

@@ -302,6 +302,11 @@ static void cuda(void)
 		  "a_next[e] = (real)(x[", "copy<" },
 		{ "matmul(x, transpose(w, (1, 0)))", "x:f32[a=3,b=70]", "w:f32[c=9,b=70]", "matmul",
 		  "//@ define B_ALONG_K = 1", "B_VEC" },
+		{ "einsum('bijl,lk->bijk', x, w)", "x:f32[b=3,i=5,j=4,l=70]", "w:f32[l=70,k=9]", "matmul",
+		  "a_next[e] = (real)(x[", "copy<" },
+		{ "einsum('bij,bjk->bik', x, w)", "x:f32[b=3,i=5,j=70]", "w:f32[b=3,j=70,k=9]", "matmul",
+		  "a_next[e] = (real)(x[", "copy<" },
+		{ "matmul(x, w)", "x:f32[a=3,b=70]", "w:f32[b=70,1]", "row_registers", "w_", "kw_maxf" },
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
@@ -378,6 +383,8 @@ int main(void)
 	any("cumsum(x, axis=0)", "x:f32[64,100]", "cuda", 0, true);
 	any("cumsum(x, axis=0)", "x:f32[64,100]", "opencl", 0, true);
 	any("cumsum(x, axis=0)", "x:f32[64,100]", "c", 0, false);
+	any("einsum('ij,jk->ki', x, x)", "x:f32[i=8,i]", "cuda", 0, true);
+	any("einsum('ij,kj->ik', x, x)", "x:f32[i=8,j=70]", "cuda", 0, true);
 	any("relu(x)", "x:f32[64,100]", "cuda", 1, true);
 	no_backend();
 	return done();
