@@ -80,7 +80,7 @@ enum kw_status kw_op_bench_audit(const struct kw_op_env *env, const struct kw_op
 				 struct kw_error *err)
 {
 	struct audit a = { .out = out, .o = o, .err = err };
-	struct kw_bench_pool p = { .batch = KW_BENCH_BATCH, .args = o->worker_args, .arg = &a, .step = step, .done = done,
+	struct kw_bench_pool p = { .batch = KW_BENCH_BATCH_CANDIDATES, .args = o->worker_args, .arg = &a, .step = step, .done = done,
 				   .limit_ns = o->limit_ns > 0 ? o->limit_ns : AUDIT_LIMIT_NS };
 	const struct kw_suite *s;
 	struct kw_problem_list all;
