@@ -59,6 +59,8 @@ struct kw_judging {
 	int threads;
 	uint64_t seed;
 	bool large, sanitize;
+	const char *baselines;
+	unsigned baseline_kinds;          /* of that; 0: as usual */
 };
 struct kw_cmd {
 	bool json, quiet, verbose, helped;

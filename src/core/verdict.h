@@ -116,7 +116,9 @@ struct kw_times {
 struct kw_baseline_time {
 	const char *name;                     /* "naive -O3", "naive -O3 openmp" */
 	struct kw_times times;
-	double speedup, speedup_low, speedup_high; /* baseline / candidate, ratio and its interval */
+	double speedup, speedup_low, speedup_high; /* baseline / candidate, ratio and its interval; 0: it has no time */
+	const char *why;                      /* without a time: the reason; with one: what to know of it. "" nothing, or NULL */
+	bool wrong;                           /* its result is beyond the tolerance of candidates */
 };
 
 struct kw_case_result {
@@ -168,7 +170,8 @@ struct kw_verdict {
 void kw_verdict_init(struct kw_verdict *v);
 void kw_verdict_release(struct kw_verdict *v);
 
-/* The baseline that a speedup is given against: the fastest one, or NULL. */
+/* The baseline that a speedup is given against: the fastest one, or NULL. One with TF32 counts only where its result is right: it computes
+ * something else. */
 const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result *c);
 
 /* The JSON of design 14 (`eval --json`) and of records, docs/verdicts.md; NULL when out of memory.

@@ -80,6 +80,8 @@ static const struct kw_field verdict_fields[] = {
 static const struct kw_field baseline_fields[] = {
 	KW_FIELD(struct kw_baseline_time, "name", STR, name),
 	KW_FIELD(struct kw_baseline_time, "speedup", F64, speedup),
+	KW_FIELD(struct kw_baseline_time, "wrong", BOOL, wrong),
+	KW_FIELD(struct kw_baseline_time, "why", STR, why),
 };
 #define PUT(obj, fields, base) kw_fields_put(obj, fields, KW_FIELD_COUNT(fields), base)
 #define GET(obj, what, fields, base) kw_fields_get(obj, what, fields, KW_FIELD_COUNT(fields), base, a, err)
@@ -116,7 +118,8 @@ const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result
 	const struct kw_baseline_time *best = NULL;
 
 	for (size_t i = 0; i < c->baseline_count; i++)
-		if (!best || c->baselines[i].times.median_ns < best->times.median_ns)
+		if (c->baselines[i].times.median_ns > 0 && !(c->baselines[i].wrong && strstr(c->baselines[i].name, "TF32")) &&
+		    (!best || c->baselines[i].times.median_ns < best->times.median_ns))
 			best = &c->baselines[i];
 	return best;
 }

@@ -42,6 +42,7 @@ struct kw_module_host {
 	const char *script;               /* python/module_player.py */
 	size_t script_len;
 	const char *const *read;          /* what may be read besides the system's folders; NULL at the end */
+	bool trusted;                     /* the user's own code (a baseline): no box, and its players outlive a session */
 };
 /* What a player for modules is told of the task (module.h), and what must come back. All borrowed. */
 struct kw_module_play {
@@ -189,6 +190,8 @@ enum kw_status kw_device_open(const char *name, struct kw_device **out, struct k
  * context takes a third of a second). What keeps it from being used comes with the first use. */
 enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
+/* Ends the players of baselines that wait for another session. */
+void kw_module_dismiss(void);
 /* False: it tells nothing. */
 bool kw_device_state(struct kw_device *d, struct kw_device_state *out);
 /* The same as an object for what is kept; NULL: nothing. */

@@ -45,14 +45,21 @@ struct kw_module {
 
 /* ---- the zygote ---- */
 
-static struct {
+/* One for candidates, in a box, and one for what is trusted. */
+static struct zygote {
 	pthread_mutex_t lock;
 	bool there;
 	pid_t owner;                   /* a fork of ours has none */
 	bool driver;                   /* for players with one */
 	char python[4096];
 	struct kw_child child;
-} zygote = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} zygotes[2] = { { .lock = PTHREAD_MUTEX_INITIALIZER }, { .lock = PTHREAD_MUTEX_INITIALIZER } };
+enum { FLAG_DRIVER = 1, FLAG_TRUSTED = 2 };
+
+static unsigned flags_of(bool driver, bool trusted)
+{
+	return (driver ? FLAG_DRIVER : 0u) | (trusted ? FLAG_TRUSTED : 0u);
+}
 
 static enum kw_status memory_file(const char *name, const void *bytes, size_t len, int *fd, struct kw_error *err)
 {
@@ -68,10 +75,10 @@ static enum kw_status memory_file(const char *name, const void *bytes, size_t le
 }
 
 /* The filter of the players: it is made here, where there is a library for it. */
-static enum kw_status send_filter(struct kw_child *c, bool driver, struct kw_error *err)
+static enum kw_status send_filter(struct kw_child *c, unsigned flags, struct kw_error *err)
 {
 	struct kw_seccomp_filter f;
-	uint32_t first[2] = { WIRE_SPEC, driver };
+	uint32_t first[2] = { WIRE_SPEC, flags };
 	int fd = -1;
 	enum kw_status st;
 
@@ -100,62 +107,63 @@ static enum kw_status await(struct kw_child *c, int timeout_ms, struct wire_repl
 	return KW_OK;
 }
 
-static enum kw_status start_zygote(const struct kw_module_host *h, bool driver, struct kw_error *err)
+static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, struct kw_error *err)
 {
-	struct kw_spawn_python o = { .path = h->python, .script = -1 };
+	struct kw_spawn_python o = { .path = h->python, .script = -1, .trusted = h->trusted };
 	struct wire_reply r;
 	enum kw_status st;
 	int pair[2];
 
-	kw_child_init(&zygote.child);
+	kw_child_init(&z->child);
 	if ((st = memory_file("script", h->script, h->script_len, &o.script, err)) != KW_OK)
 		return st;
 	/* A driver wants its files and /proc until it has a context: its players give them up themselves. */
-	st = driver ? KW_OK : kw_sandbox_reader_new(h->read, &o.box, err);
+	st = driver || h->trusted ? KW_OK : kw_sandbox_reader_new(h->read, &o.box, err);
 	if (st == KW_OK && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		st = kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
 	if (st == KW_OK) {
-		zygote.child.control = pair[0];
-		st = kw_spawn_python(pair[1], &o, &zygote.child.process, err);
+		z->child.control = pair[0];
+		st = kw_spawn_python(pair[1], &o, &z->child.process, err);
 		close(pair[1]);
 	}
 	if (st == KW_OK)
-		st = send_filter(&zygote.child, driver, err);
+		st = send_filter(&z->child, flags_of(driver, h->trusted), err);
 	if (st == KW_OK)
-		st = await(&zygote.child, ZYGOTE_TIMEOUT_MS, &r, "the Python that runs modules did not start", err);
+		st = await(&z->child, ZYGOTE_TIMEOUT_MS, &r,
+			   h->trusted ? "the Python that runs baselines did not start" : "the Python that runs modules did not start", err);
 	kw_sandbox_free(o.box);
 	close(o.script);
 	if (st != KW_OK) {
-		kw_child_close(&zygote.child);
+		kw_child_close(&z->child);
 		return st;
 	}
-	zygote.there = true;
-	zygote.owner = getpid();
-	zygote.driver = driver;
-	snprintf(zygote.python, sizeof(zygote.python), "%s", h->python);
+	z->there = true;
+	z->owner = getpid();
+	z->driver = driver;
+	snprintf(z->python, sizeof(z->python), "%s", h->python);
 	return KW_OK;
 }
 
 /* A zygote that was ended from outside is started again. */
-static enum kw_status need_zygote(const struct kw_module_host *h, bool driver, struct kw_error *err)
+static enum kw_status need_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, struct kw_error *err)
 {
-	if (zygote.there && zygote.owner != getpid())
-		zygote.there = false;
-	if (zygote.there && (strcmp(zygote.python, h->python) != 0 || zygote.driver != driver || kw_child_has_ended(&zygote.child))) {
-		kw_child_close(&zygote.child);
-		zygote.there = false;
+	if (z->there && z->owner != getpid())
+		z->there = false;
+	if (z->there && (strcmp(z->python, h->python) != 0 || z->driver != driver || kw_child_has_ended(&z->child))) {
+		kw_child_close(&z->child);
+		z->there = false;
 	}
-	return zygote.there ? KW_OK : start_zygote(h, driver, err);
+	return z->there ? KW_OK : start_zygote(z, h, driver, err);
 }
 
-static enum kw_status fork_player(int control, pid_t *pid, unsigned *layers, struct kw_error *err)
+static enum kw_status fork_player(struct zygote *z, bool trusted, int control, pid_t *pid, unsigned *layers, struct kw_error *err)
 {
-	uint32_t fork_it[2] = { WIRE_FORK, zygote.driver };
+	uint32_t fork_it[2] = { WIRE_FORK, flags_of(z->driver, trusted) };
 	struct wire_reply r;
-	enum kw_status st = kw_child_send(&zygote.child, fork_it, sizeof(fork_it), &control, 1, err);
+	enum kw_status st = kw_child_send(&z->child, fork_it, sizeof(fork_it), &control, 1, err);
 
 	if (st == KW_OK)
-		st = await(&zygote.child, FORK_TIMEOUT_MS, &r, "a player did not start", err);
+		st = await(&z->child, FORK_TIMEOUT_MS, &r, "a player did not start", err);
 	if (st != KW_OK || r.kind != WIRE_FORKED || r.number <= 0)
 		return st == KW_OK ? kw_fail(err, KW_ERR_ENV, "", "a player did not start: unexpected answer") : st;
 	*pid = r.number;
@@ -163,23 +171,114 @@ static enum kw_status fork_player(int control, pid_t *pid, unsigned *layers, str
 	return KW_OK;
 }
 
+/* ---- what is trusted stays ---- */
+
+/* Players of baselines between sessions: what PyTorch has compiled need not be compiled again. */
+enum { RESIDENT = 8 };
+static struct resident {
+	struct kw_child child;
+	char *spec;                    /* NULL: free */
+	bool copies;
+	unsigned long turn;
+} residents[RESIDENT];
+static pthread_mutex_t residents_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long residents_turn;
+static pid_t residents_owner;
+
+static void dismiss(struct resident *r)
+{
+	kw_child_close(&r->child);
+	kw_free(r->spec);
+	r->spec = NULL;
+}
+
+static void own_residents(void)
+{
+	for (int i = 0; i < RESIDENT && residents_owner != getpid(); i++)
+		residents[i].spec = NULL; /* of the process that this is a fork of */
+	residents_owner = getpid();
+}
+
+static bool take_resident(struct kw_module *m, struct kw_child *c)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&residents_lock);
+	own_residents();
+	for (int i = 0; i < RESIDENT && !found; i++) {
+		struct resident *r = &residents[i];
+
+		if (!r->spec || strcmp(r->spec, m->spec) != 0)
+			continue;
+		if (kw_child_has_ended(&r->child)) {
+			dismiss(r);
+			continue;
+		}
+		found = true;
+		*c = r->child;
+		kw_free(r->spec);
+		r->spec = NULL;
+		kw_child_go(c);
+	}
+	pthread_mutex_unlock(&residents_lock);
+	return found;
+}
+
+void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy)
+{
+	struct resident *r = &residents[0];
+
+	if (!m || !m->host.trusted || !healthy || c->dead || c->control < 0) {
+		kw_child_close(c);
+		return;
+	}
+	pthread_mutex_lock(&residents_lock);
+	own_residents();
+	for (int i = 0; i < RESIDENT && r->spec; i++)
+		if (!residents[i].spec || residents[i].turn < r->turn)
+			r = &residents[i];
+	if (r->spec)
+		dismiss(r);
+	r->spec = kw_strdup(m->spec);
+	r->turn = ++residents_turn;
+	r->child = *c;
+	if (!r->spec)
+		kw_child_close(&r->child);
+	kw_child_init(c);
+	pthread_mutex_unlock(&residents_lock);
+}
+
+void kw_module_dismiss(void)
+{
+	pthread_mutex_lock(&residents_lock);
+	own_residents();
+	for (int i = 0; i < RESIDENT; i++)
+		if (residents[i].spec)
+			dismiss(&residents[i]);
+	pthread_mutex_unlock(&residents_lock);
+}
+
 enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err)
 {
+	struct zygote *z = &zygotes[m->host.trusted];
 	unsigned layers = 0;
 	enum kw_status st;
 	pid_t pid = -1;
 	int pair[2];
 
+	if (m->host.trusted && take_resident(m, c))
+		return KW_OK;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
-	pthread_mutex_lock(&zygote.lock);
-	st = need_zygote(&m->host, !m->slots, err);
+	pthread_mutex_lock(&z->lock);
+	st = need_zygote(z, &m->host, !m->slots, err);
 	if (st == KW_OK)
-		st = fork_player(pair[1], &pid, &layers, err);
-	pthread_mutex_unlock(&zygote.lock);
+		st = fork_player(z, m->host.trusted, pair[1], &pid, &layers, err);
+	pthread_mutex_unlock(&z->lock);
 	close(pair[1]);
 	if (st == KW_OK)
-		return kw_child_adopt(c, pid, pair[0], layers | (m->slots && kw_landlock_abi() ? LAYER_LANDLOCK : 0), err);
+		return kw_child_adopt(c, pid, pair[0],
+				      layers | (m->slots && !m->host.trusted && kw_landlock_abi() ? LAYER_LANDLOCK : 0), err);
 	close(pair[0]);
 	return st;
 }
@@ -276,7 +375,7 @@ enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t
 	const struct slot_buffer *b = m->slots->buffer_count ? &m->slots->buffers[0] : NULL;
 	char byte;
 
-	if (!kw_sandbox_limit_memory(c->process.pid, memory_bytes, threads))
+	if (!m->host.trusted && !kw_sandbox_limit_memory(c->process.pid, memory_bytes, threads))
 		return kw_fail(err, KW_ERR_ENV, "", "the memory of a player cannot be limited: %s", strerror(errno));
 	m->copies = !b || !read_memory(c, b->address, &byte, 1);
 	return KW_OK;
@@ -285,6 +384,11 @@ enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t
 bool kw_module_copies(const struct kw_module *m)
 {
 	return m->copies;
+}
+
+bool kw_module_copies_later(const struct kw_module *m)
+{
+	return m->copies && m->host.trusted;
 }
 
 int64_t kw_module_output_bytes(const struct kw_module *m)

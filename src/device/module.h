@@ -31,6 +31,10 @@ enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw
 enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t memory_bytes, int threads, struct kw_error *err);
 /* Whether the player has to copy its outputs into the slots itself, in the clock. */
 bool kw_module_copies(const struct kw_module *m);
+/* Whether it does so when it is asked to (WIRE_FETCH) and no clock runs: what is trusted hides no work there. */
+bool kw_module_copies_later(const struct kw_module *m);
+/* Instead of kw_child_close: a healthy player that is trusted stays, stopped, for the next session with the same spec. m may be NULL. */
+void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy);
 /* The outputs of the last run into the slots; what cannot be an answer becomes r. */
 void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r);
 /* The same again, as far as it can be had: has anything changed since? */

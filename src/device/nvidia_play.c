@@ -346,6 +346,21 @@ static void look_for_late(struct gpu_player *p, const int *order, int n, struct 
 	}
 }
 
+/* What is trusted copies its outputs after the clock has stopped, whose time stays. */
+static enum kw_status fetch_later(struct gpu_player *p, struct wire_run *run, int timeout_ms, struct kw_play_result *r,
+				  struct kw_error *err)
+{
+	struct kw_play_result moved = { .buffer = -1, .slot = -1 };
+	enum kw_status st;
+
+	run->op = WIRE_FETCH;
+	run->nonce = kw_random_u64();
+	st = ask_module(p, run, sizeof(*run), -1, run->nonce, WIRE_DONE, timeout_ms + PREPARE_TIMEOUT_MS, &moved, err);
+	if (moved.end != KW_PLAY_DONE)
+		*r = moved;
+	return st;
+}
+
 static enum kw_status run_module(struct gpu_player *p, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 				 struct kw_error *err)
 {
@@ -363,10 +378,13 @@ static enum kw_status run_module(struct gpu_player *p, const int *order, int n, 
 	run.op = WIRE_RUN;
 	run.nonce = kw_random_u64();
 	st = ask_module(p, &run, sizeof(run), -1, run.nonce, WIRE_DONE, timeout_ms, r, err);
+	if (st == KW_OK && r->end == KW_PLAY_DONE && n > 0 && kw_module_copies_later(p->module))
+		st = fetch_later(p, &run, timeout_ms, r, err);
 	kw_gpu_session_forget(p->session, p->writable_inputs);
 	if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded) {
 		kw_module_collect(p->module, &p->process.child, run.order, n, r);
-		look_for_late(p, order, n, r);
+		if (!kw_module_copies_later(p->module))
+			look_for_late(p, order, n, r);
 	}
 	if (r->end != KW_PLAY_DONE && n > 0)
 		r->slot = order[0];
@@ -421,7 +439,9 @@ void kw_nvidia_player_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	if (p->module || !give_process(p))
+	if (p->module)
+		kw_module_retire(p->module, &p->process.child, p->loaded);
+	else if (!give_process(p))
 		kw_child_close(&p->process.child);
 	kw_module_free(p->module);
 	kw_free(p);

@@ -257,7 +257,7 @@ void kw_play_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	kw_child_close(&p->child);
+	kw_module_retire(p->module, &p->child, p->loaded);
 	kw_module_free(p->module);
 	kw_free(p);
 }
@@ -669,6 +669,20 @@ static enum kw_status run_batch(struct cpu_player *p, struct wire_run *run, int 
 	return exchange(p, &x, r, err);
 }
 
+/* What is trusted copies its outputs after the clock has stopped, whose time stays. */
+static enum kw_status fetch_later(struct cpu_player *p, struct wire_run *run, int timeout_ms, struct kw_play_result *r,
+				  struct kw_error *err)
+{
+	struct kw_play_result moved = { 0 };
+	enum kw_status st;
+
+	result_init(&moved);
+	st = move_slots(p, run, WIRE_FETCH, timeout_ms + MOVE_TIMEOUT_MS, &moved, err);
+	if (moved.end != KW_PLAY_DONE)
+		*r = moved;
+	return st;
+}
+
 enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, int timeout_ms, struct kw_play_result *r,
 			   struct kw_error *err)
 {
@@ -691,6 +705,8 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 	if (st == KW_OK && r->end == KW_PLAY_DONE)
 		st = run_batch(p, &run, timeout_ms, r, err);
 	if (p->module) {
+		if (st == KW_OK && r->end == KW_PLAY_DONE && n > 0 && kw_module_copies_later(p->module))
+			st = fetch_later(p, &run, timeout_ms, r, err);
 		if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded)
 			kw_module_collect(p->module, &p->child, run.order, n, r);
 		if (r->end == KW_PLAY_FAULT && n > 0)

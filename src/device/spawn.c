@@ -54,7 +54,7 @@ static _Noreturn void become_python(const struct plan *p)
 	char *argv[] = { (char *)(uintptr_t)p->python->path, flags, boot, NULL };
 
 	if (!p->python->box || kw_sandbox_enter_files(p->python->box) == 0)
-		execve(p->python->path, argv, p->envp);
+		execve(p->python->path, argv, p->python->trusted ? environ : (char **)(uintptr_t)p->envp);
 	_exit(125);
 }
 

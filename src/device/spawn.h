@@ -22,6 +22,7 @@ struct kw_spawn_python {
 	const char *path;
 	int script;
 	struct kw_sandbox *box;        /* NULL: none */
+	bool trusted;                  /* with the user's own environment: it may compile and keep what it has compiled */
 };
 enum kw_status kw_spawn_python(int control, const struct kw_spawn_python *o, struct kw_spawned *out, struct kw_error *err);
 

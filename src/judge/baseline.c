@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LOAD_TIMEOUT_MS 10000
@@ -70,7 +71,7 @@ enum kw_status kw_baselines_new(struct work *w, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	kw_arena_init(&set->arena, 64u << 20);
 	w->baselines = set;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && st == KW_OK && set->count < KW_BASELINES; i++)
+	for (size_t i = 0; (w->o.baselines & KW_BASELINE_NAIVE) && i < sizeof(forms) / sizeof(forms[0]) && st == KW_OK && set->count < KW_BASELINES; i++)
 		if (strcmp(forms[i].device, w->j->dev->ops->name) == 0 &&
 		    (st = one(w, &set->item[set->count], &forms[i], err)) == KW_OK)
 			set->count++;
@@ -79,7 +80,7 @@ enum kw_status kw_baselines_new(struct work *w, struct kw_error *err)
 			kw_error_reset(err);
 		st = KW_OK;
 	}
-	return st;
+	return st == KW_OK ? kw_torch_baselines_new(w, err) : st;
 }
 
 void kw_baselines_free(struct work *w)
@@ -115,6 +116,8 @@ enum kw_status kw_baselines_bind(struct stage *s, struct kw_error *err)
 		const struct kw_plan *p = &set->item[i].candidate.plan;
 		struct kw_bound_plan *bound = &s->base[i].plan;
 
+		if (set->item[i].torch)
+			continue;
 		st = kw_plan_bind(p, &s->w->apart, s->c, s->view, NULL, &s->w->j->facts, &s->arena, bound, err);
 		/* The candidate is judged though the naive kernel needs all scores of a large attention at once. */
 		if (st == KW_OK && bound->applicable && p->workspace_count &&
@@ -130,7 +133,7 @@ enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err)
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; i < KW_BASELINES && st == KW_OK; i++)
-		if (s->base[i].plan.applicable && !s->base[i].player)
+		if (s->base[i].plan.applicable && !s->base[i].player && !s->base[i].why[0])
 			st = s->w->j->dev->ops->player_start(s->session, &o, &s->base[i].player, err);
 	return st;
 }
@@ -138,7 +141,9 @@ enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err)
 void kw_baseline_drop(struct stage *s, int i, const char *why)
 {
 	kw_log(KW_LOG_WARN, "no baseline '%s' for %s (%s): %s", s->w->baselines->item[i].name, s->w->t->name, s->c->label, why);
-	s->w->j->dev->ops->player_stop(s->base[i].player);
+	snprintf(s->base[i].why, sizeof s->base[i].why, "%s", why[0] ? why : "it failed");
+	if (s->base[i].player)
+		s->w->j->dev->ops->player_stop(s->base[i].player);
 	s->base[i].player = NULL;
 }
 
@@ -150,9 +155,9 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 		struct baseline_run *b = &s->base[i];
 		struct kw_play_result r = { .buffer = -1 };
 
-		if (b->player && b->build.cls != KW_V_OK) /* it may fail: see kw_builds_make */
+		if (b->player && b->built && b->build.cls != KW_V_OK) /* it may fail: see kw_builds_make */
 			kw_baseline_drop(s, i, "it does not compile");
-		if (!b->player)
+		if (!b->player || s->w->baselines->item[i].torch)
 			continue;
 		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);
 		if (st != KW_OK || kw_trial_killed(s, &r))
@@ -164,7 +169,7 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 				     s->w->baselines->item[i].name, s->w->t->name, r.detail);
 		kw_trial_release(&r);
 	}
-	return st;
+	return st == KW_OK && !s->w->failed ? kw_torch_baselines_load(s, err) : st;
 }
 
 void kw_baselines_close(struct stage *s)

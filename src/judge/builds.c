@@ -97,7 +97,7 @@ static void add_baselines(struct work *w, struct stage *s, struct job *jobs, siz
 	for (int i = 0; w->baselines && i < w->baselines->count; i++) {
 		struct baseline *b = &w->baselines->item[i];
 
-		if (s->base[i].plan.applicable)
+		if (s->base[i].plan.applicable && !b->torch)
 			jobs[(*n)++] = (struct job){ .backend = kw_backend_find(b->candidate.backend),
 						     .candidate = &b->candidate,
 						     .plan = &s->base[i].plan, .result = &s->base[i].build,

@@ -39,9 +39,15 @@ struct build {
 };
 
 /* A baseline under one perf case. */
-#define KW_BASELINES 2
+#define KW_BASELINES 8
 struct baseline_run {
 	struct kw_bound_plan plan;        /* applicable false: it does not run here */
+	struct kw_module_play module;     /* of one from PyTorch */
+	int64_t fixed_ns;                 /* as of the stage: of an empty batch, and of a call that does nothing */
+	double call_ns;
+	char why[400];                    /* "": nothing kept it away */
+	char note[200];
+	bool wrong;                       /* by the tolerance of candidates */
 	struct kw_build_result build;
 	bool built;
 	struct kw_player *player;         /* a trusted one */
@@ -62,6 +68,7 @@ struct work {
 	bool failed;                      /* v->cls and so on are set */
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
+	bool baselines_said;              /* the user chose them */
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
 	const char *stand_in;             /* kw_torch_stand_in, of a module */
 	bool weight[KW_MAX_TENSORS];      /* inputs that a module holds: the same in every call of a process */
@@ -187,6 +194,8 @@ size_t kw_references_jobs(struct work *w, const struct stage *s, struct referenc
 enum kw_status kw_module_host_new(struct work *w, struct kw_error *err);
 void kw_module_host_free(struct work *w);
 enum kw_status kw_stage_module(struct stage *s, struct kw_error *err);
+/* What any Python player is told of a case. in_place: what is updated in place is handed over where the answer is expected. */
+json_t *kw_stage_spec(const struct stage *s, const char *file, const char *stand_in, bool in_place);
 /* Operations of PyTorch that the first call used: a remark, or the verdict where the task refuses libraries. */
 void kw_module_operations(struct stage *s, const struct kw_play_result *r);
 /* Of the candidate's player. */
@@ -273,6 +282,9 @@ enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);
 enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool linger, int64_t *wall_ns,
 			    struct kw_error *err);
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err);
+/* The same without a verdict, for answers that are none of the candidate's: the statistics of the worst output. *known false: nothing could
+ * be compared. */
+enum kw_status kw_trial_compare(struct stage *s, int slot, double share, struct kw_compare_stats *worst, bool *known, struct kw_error *err);
 void kw_trial_alias(struct stage *s, const struct kw_play_result *r);
 void kw_trial_late(struct stage *s, const struct kw_play_result *r);
 void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill);
@@ -309,9 +321,12 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err);
 struct baseline {
 	const char *name;
 	struct kw_candidate candidate;
+	const struct form *torch;             /* NULL: it is a kernel, candidate */
 	bool naive_flags, usable, may_fail;   /* may_fail: judged without it then */
 };
+struct torch_baselines;
 struct baseline_set {
+	struct torch_baselines *torch;
 	struct kw_arena arena;
 	struct baseline item[KW_BASELINES];
 	int count;
@@ -326,6 +341,9 @@ enum kw_status kw_baselines_start(struct stage *s, struct kw_error *err);
 void kw_baseline_drop(struct stage *s, int i, const char *why);
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err);
 void kw_baselines_close(struct stage *s);
+/* baseline_torch.c: adds those from PyTorch to the set; starts, compiles and checks them, in that order, when it is their turn. */
+enum kw_status kw_torch_baselines_new(struct work *w, struct kw_error *err);
+enum kw_status kw_torch_baselines_load(struct stage *s, struct kw_error *err);
 
 /* unseen.c: draws a case from the declared dim ranges that this machine can check; KW_NO when none is found. */
 enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out, struct kw_error *err);

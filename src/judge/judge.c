@@ -43,6 +43,7 @@ void kw_judge_free(struct kw_judge *j)
 		return;
 	kw_gpu_close(j->gpu);
 	kw_torch_process_free(j);
+	kw_module_dismiss();
 	kw_device_close(j->host);
 	kw_device_close(j->dev);
 	kw_free(j);
@@ -58,10 +59,14 @@ void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort)
 	*o = (struct kw_judge_opts){ .effort = effort, .only_case = -1, .with_baselines = effort != KW_EFFORT_SCREEN };
 }
 
-static void fill_defaults(struct kw_judge_opts *o)
+static void fill_defaults(struct work *w)
 {
+	struct kw_judge_opts *o = &w->o;
 	bool screen = o->effort == KW_EFFORT_SCREEN;
 
+	w->baselines_said = o->baselines != 0;
+	if (!o->baselines)
+		o->baselines = KW_BASELINE_NAIVE | KW_BASELINE_EAGER | KW_BASELINE_COMPILE;
 	if (o->trials <= 0)
 		o->trials = screen ? 1 : 5;
 	if (o->ci_target <= 0)
@@ -503,6 +508,7 @@ static void drop_players(struct stage *s)
 		if (s->base[i].player)
 			ops->player_stop(s->base[i].player);
 		s->base[i].player = NULL;
+		s->base[i].why[0] = '\0';
 	}
 }
 
@@ -604,13 +610,10 @@ static void geomeans(struct kw_verdict *v)
 
 	for (size_t i = 0; i < v->case_count; i++) {
 		const struct kw_case_result *r = &v->cases[i];
-		double best = 0;
+		const struct kw_baseline_time *best = kw_case_best_baseline(r);
 
-		for (size_t b = 0; b < r->baseline_count; b++)
-			if (best == 0 || r->baselines[b].speedup < best)
-				best = r->baselines[b].speedup; /* against the fastest baseline */
-		if (best > 0) {
-			speed += log(best);
+		if (best && best->speedup > 0) {
+			speed += log(best->speedup);
 			speeds++;
 		}
 		if (r->sol > 0) {
@@ -703,7 +706,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 
 	if (o->sanitize == KW_SANITIZE_MUST && (st = kw_sanitizer_find(c->backend, w.sanitizer, err)) != KW_OK)
 		return st;
-	fill_defaults(&w.o);
+	fill_defaults(&w);
 	w.fresh = o->effort == KW_EFFORT_FINAL;
 	head(&w);
 	tune_text(&w);

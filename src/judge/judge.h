@@ -29,6 +29,12 @@ enum kw_judge_effort {
 struct kw_close_rule {
 	double wide, narrow;              /* of outputs of 32 bits and more; of narrower floats */
 };
+/* What a candidate is timed against. From PyTorch (baseline_torch.c) where the task has a reference there: as it stands, compiled, compiled with
+ * a search among kernels, in the layout of channels last; and eager and compiled with TF32 where that is asked for. */
+enum kw_baseline_kind { KW_BASELINE_NAIVE = 1, KW_BASELINE_EAGER = 2, KW_BASELINE_COMPILE = 4, KW_BASELINE_MAX_AUTOTUNE = 8,
+			KW_BASELINE_CHANNELS_LAST = 16, KW_BASELINE_TF32 = 32, KW_BASELINE_NONE = 64 };
+/* "eager,compile", "none": a set of those. */
+enum kw_status kw_baselines_parse(const char *text, unsigned *out, struct kw_error *err);
 /* Whether a right candidate is run under a sanitizer too, as the device has one: not; where there is one; or it is an error. */
 enum kw_sanitize_mode { KW_SANITIZE_NO, KW_SANITIZE_IF_THERE, KW_SANITIZE_MUST };
 struct kw_judge_opts {
@@ -39,6 +45,7 @@ struct kw_judge_opts {
 	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */
 	uint64_t seed;                    /* 0: drawn after the build */
 	bool with_baselines, large;
+	unsigned baselines;               /* a set of enum kw_baseline_kind; 0: naive, eager and compiled */
 	enum kw_sanitize_mode sanitize;
 	int threads;                      /* of the candidate; 0: all */
 	int only_case;                    /* -1: all */

@@ -74,23 +74,23 @@ static json_t *tensor_json(const struct kw_tensor_decl *d, const struct kw_view 
 }
 
 /* What is updated in place is handed over where the answer is expected. */
-static json_t *inputs_json(const struct stage *s)
+static json_t *inputs_json(const struct stage *s, bool in_place)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < s->inputs; i++) {
 		const struct kw_tensor_decl *d = &s->w->t->inputs[i];
-		int buffer = d->inout ? s->inputs + d->partner : i;
+		int buffer = d->inout && in_place ? s->inputs + d->partner : i;
 
 		json_array_append_new(list, tensor_json(d, &s->view[buffer], buffer));
 	}
 	return list;
 }
 
-static json_t *spec_json(const struct stage *s)
+json_t *kw_stage_spec(const struct stage *s, const char *file, const char *stand_in, bool in_place)
 {
 	const struct kw_task *t = s->w->t;
-	json_t *spec = json_pack("{s:s,s:o,s:i}", "file", s->w->c->name, "inputs", inputs_json(s), "perturb",
+	json_t *spec = json_pack("{s:s,s:o,s:i}", "file", file, "inputs", inputs_json(s, in_place), "perturb",
 				 s->c->perf ? 0 : 1 + (int)(kw_random_u64() % 254)), *list = json_array();
 
 	for (int i = 0; i < s->outputs; i++)
@@ -105,11 +105,17 @@ static json_t *spec_json(const struct stage *s)
 	for (int d = 1; d < KW_DTYPE_COUNT; d++)
 		json_object_set_new(list, kw_dtype_info((enum kw_dtype)d)->alias, json_integer(d));
 	json_object_set_new(spec, "dtypes", list);
-	if (s->w->stand_in)
-		json_object_set_new(spec, "stand_in", json_string(s->w->stand_in));
+	if (stand_in)
+		json_object_set_new(spec, "stand_in", json_string(stand_in));
 	json_object_set_new(spec, "device", json_string(strcmp(s->w->j->dev->ops->name, "nvidia") ? "cpu" : "cuda"));
 	json_object_set_new(spec, "eval", json_boolean(t->torch_eval));
-	list = json_array();
+	return spec;
+}
+
+static json_t *spec_json(const struct stage *s)
+{
+	json_t *spec = kw_stage_spec(s, s->w->c->name, s->w->stand_in, true), *list = json_array();
+
 	for (size_t i = 0; s->w->module->host.read[i]; i++)
 		json_array_append_new(list, json_string(s->w->module->host.read[i]));
 	for (size_t i = 0; i < sizeof system_folders / sizeof system_folders[0]; i++)

@@ -20,7 +20,7 @@
 #define BASELINE_TIMEOUT_MS 120000
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define HOST_BOUND_NS 30000
-#define BASELINE_SHARE 0.35    /* of the time spent so far that a slow baseline may take */
+#define BASELINE_SHARE 0.7     /* of the time spent so far that slow baselines may take together */
 
 enum clock { JUDGES, DEVICES, CLOCKS };
 struct series {
@@ -30,11 +30,12 @@ struct series {
 };
 struct turns {
 	struct stage *s;
-	struct series mine, base[2];
-	size_t pair[2][MAX_SAMPLES];       /* my sample of the same turn, for the ratio */
+	struct series mine, base[KW_BASELINES];
+	size_t pair[KW_BASELINES][MAX_SAMPLES];       /* my sample of the same turn, for the ratio */
 	int order[KW_MOST_SLOTS];
 	int batch;                         /* slots a timed batch uses */
-	int base_batch[2];                 /* slots at most of a baseline's: a slow one's would take seconds */
+	int base_batch[KW_BASELINES];                 /* slots at most of a baseline's: a slow one's would take seconds */
+	int playing;                       /* baselines that there are */
 	int flushed;                       /* and how many of them are being flushed */
 	int batches, claimed_less;         /* of a module: those that took less by its own clock */
 	bool shared;                       /* the answers of a batch lie in the same memory */
@@ -150,11 +151,11 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 
 /* A batch with calls took less than an empty one: those had to wait for a core, and what was taken off so far was too much. Only
  * ever less, so that nobody gains by it. */
-static void lower_fixed(struct turns *t, int64_t whole_ns)
+static void lower_fixed(struct turns *t, int64_t *fixed_ns, int64_t whole_ns)
 {
-	if (whole_ns >= t->s->fixed_ns)
+	if (whole_ns >= *fixed_ns)
 		return;
-	t->s->fixed_ns = whole_ns;
+	*fixed_ns = whole_ns;
 	t->anew = true;
 }
 
@@ -178,7 +179,8 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 	struct stage *s = t->s;
 	int n = batch_of(t, base), half = n / 2;
 	int64_t whole = 0, part = 0, device_whole = 0, device_part = 0;
-	double least, *mine = &ns[JUDGES];
+	double least, *mine = &ns[JUDGES], call_ns = base < 0 ? s->call_ns : s->base[base].call_ns;
+	int64_t *fixed_ns = base < 0 || !s->base[base].module.spec ? &s->fixed_ns : &s->base[base].fixed_ns;
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
 
@@ -190,10 +192,10 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 	if (slope && !part_first && st == KW_OK && plays(t, base))
 		st = play(t, base, half, &part, &device_part, err);
 	if (!slope && whole > 0)
-		lower_fixed(t, whole);
-	*mine = (double)(whole - s->fixed_ns) / n - (base < 0 ? s->call_ns : 0);
+		lower_fixed(t, fixed_ns, whole);
+	*mine = (double)(whole - *fixed_ns) / n - call_ns;
 	if (slope)
-		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - s->fixed_ns - START_NS) / n);
+		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - *fixed_ns - START_NS) / n);
 	least = (double)(device_whole - START_NS) / n;
 	if (*mine < CLOCKS_AGREE * least)
 		*mine = least;
@@ -225,7 +227,7 @@ static bool base_wanted(const struct turns *t, int b, int64_t spent_ns)
 		return true;
 	if (t->base[b].n < 3)
 		return t->base[b].ns[JUDGES][0] < 2e9; /* a very slow one is measured once */
-	return (double)t->base[b].spent_ns < BASELINE_SHARE * (double)spent_ns;
+	return (double)t->base[b].spent_ns < BASELINE_SHARE / fmax(1, t->playing) * (double)spent_ns;
 }
 
 static void add_sample(struct series *x, const double ns[CLOCKS])
@@ -239,8 +241,8 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 {
 	double ns[CLOCKS] = { 0 };
 	bool base_first = index % 2 == 1; /* A B, B A, A B, ... */
-	int did[2] = { 0, 0 };
-	double got[2][CLOCKS] = { { 0 } };
+	int did[KW_BASELINES] = { 0 };
+	double got[KW_BASELINES][CLOCKS] = { { 0 } };
 	enum kw_status st = prepare(t, err);
 
 	for (int half = 0; half < 2 && st == KW_OK && !t->s->w->failed; half++) {
@@ -248,7 +250,7 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 			st = my_turn(t, ns, err);
 			continue;
 		}
-		for (int b = 0; b < 2 && st == KW_OK; b++) {
+		for (int b = 0; b < KW_BASELINES && st == KW_OK; b++) {
 			if (!base_wanted(t, b, spent_ns))
 				continue;
 			st = measure(t, b, got[b], err);
@@ -258,11 +260,13 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 	if (st != KW_OK || t->s->w->failed)
 		return st;
 	if (t->anew) {
-		t->mine.n = t->base[0].n = t->base[1].n = 0;
+		t->mine.n = 0;
+		for (int b = 0; b < KW_BASELINES; b++)
+			t->base[b].n = 0;
 		t->anew = false;
 		return KW_OK;
 	}
-	for (int b = 0; b < 2; b++)
+	for (int b = 0; b < KW_BASELINES; b++)
 		if (did[b]) {
 			t->pair[b][t->base[b].n] = t->mine.n;
 			add_sample(&t->base[b], got[b]);
@@ -283,6 +287,17 @@ static void keep_times(struct work *w, struct kw_times *out, const struct series
 	kw_interval_widen(out->median_ns, w->j->dev->repeat_share, &out->ci_low_ns, &out->ci_high_ns);
 }
 
+/* Beside its time: that it is wrong, or that Python is what was timed. */
+static const char *base_note(struct stage *s, int b, const struct turns *t)
+{
+	struct kw_times x;
+
+	kw_times_from_samples(t->base[b].ns[JUDGES], t->base[b].n, &x);
+	if (s->base[b].note[0] || !s->base[b].module.spec || x.median_ns >= HOST_BOUND_NS)
+		return s->base[b].note;
+	return "host-bound: most of it may be Python itself";
+}
+
 static void keep_results(struct turns *t, const char *method, bool cold)
 {
 	struct stage *s = t->s;
@@ -294,14 +309,20 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 
 	keep_times(w, &r->times, &t->mine, clock, method, cold, w->o.ci_target);
 	r->has_times = true;
-	r->baselines = kw_arena_calloc(w->a, 2, sizeof *r->baselines);
-	for (int b = 0; b < 2 && r->baselines; b++) {
+	r->baselines = kw_arena_calloc(w->a, KW_BASELINES, sizeof *r->baselines);
+	for (int b = 0; b < KW_BASELINES && r->baselines; b++) {
 		struct kw_baseline_time *bt = &r->baselines[count];
-
 		enum clock its = clock == JUDGES ? JUDGES : believed(t, &t->base[b], batch_of(t, b));
 
+		if (s->base[b].why[0] && t->base[b].n == 0) {
+			bt->name = w->baselines->item[b].name;
+			bt->why = kw_arena_strdup(w->a, s->base[b].why);
+			count++;
+		}
 		if (t->base[b].n == 0)
 			continue;
+		bt->wrong = s->base[b].wrong;
+		bt->why = kw_arena_strdup(w->a, base_note(s, b, t));
 		for (size_t i = 0; i < t->base[b].n; i++)
 			mine[i] = t->mine.ns[its][t->pair[b][i]];
 		bt->name = w->baselines->item[b].name;
@@ -393,7 +414,7 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 		return true;
 	if (t->mine.n < least || t->checked < o->trials)
 		return false;
-	for (int b = 0; b < 2; b++)
+	for (int b = 0; b < KW_BASELINES; b++)
 		if (t->s->base[b].player && t->base[b].n < 3 && t->base[b].ns[JUDGES][0] < 2e9)
 			return false;
 	kw_times_from_samples(t->mine.ns[believed(t, &t->mine, batch_of(t, -1))], t->mine.n, &now);
@@ -413,7 +434,11 @@ static enum kw_status warm_up(struct turns *t, double *call_ns, struct kw_error 
 {
 	enum kw_status st = KW_OK;
 
-	t->batch = t->base_batch[0] = t->base_batch[1] = 1;
+	t->batch = 1;
+	for (int b = 0; b < KW_BASELINES; b++) {
+		t->base_batch[b] = 1;
+		t->playing += t->s->base[b].player != NULL;
+	}
 	*call_ns = INFINITY;
 	for (int i = 0; i < WARM_UPS && st == KW_OK && !t->s->w->failed; i++) {
 		double ns[CLOCKS] = { 0 };
@@ -424,7 +449,7 @@ static enum kw_status warm_up(struct turns *t, double *call_ns, struct kw_error 
 		if (*call_ns <= LONG_CALL_NS || !is_small(t->s))
 			break;
 	}
-	for (int b = 0; b < 2 && st == KW_OK && !t->s->w->failed; b++) {
+	for (int b = 0; b < KW_BASELINES && st == KW_OK && !t->s->w->failed; b++) {
 		double base_ns[CLOCKS];
 
 		if (!t->s->base[b].player)

@@ -476,6 +476,40 @@ enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, doub
 	return st;
 }
 
+enum kw_status kw_trial_compare(struct stage *s, int slot, double share, struct kw_compare_stats *worst, bool *known, struct kw_error *err)
+{
+	struct kw_compare_stats *stats = kw_calloc((size_t)s->outputs + 1, sizeof *stats);
+	bool right = false, usable = false;
+	enum kw_status st = stats ? kw_references_check(s, slot, KW_FILL_DECLARED, stats, &right, err) :
+				    kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+
+	*known = false;
+	*worst = (struct kw_compare_stats){ 0 };
+	if (st == KW_OK && !right)
+		st = kw_stage_pull(s, slot, err);
+	if (st == KW_OK && !right)
+		st = kw_stage_reference(s, slot, KW_FILL_DECLARED, &usable, err);
+	for (int o = 0; o < s->outputs && st == KW_OK && (right || usable); o++) {
+		bool more = false;
+
+		if (s->w->t->outputs[o].compare == KW_COMPARE_DISTRIBUTION)
+			continue;
+		if (!right)
+			st = kw_stage_compare(s, slot, KW_FILL_DECLARED, share, o, &stats[o], err);
+		if (st == KW_OK && !kw_compare_right(&stats[o]) && !stats[o].nan_mismatched)
+			st = kw_stage_tell_more(s, slot, KW_FILL_DECLARED, o, &more, err);
+		if (st == KW_OK && more)
+			st = kw_stage_compare(s, slot, KW_FILL_DECLARED, 1, o, &stats[o], err);
+		if (st == KW_OK && !kw_compare_right(&stats[o]) && !stats[o].nan_mismatched)
+			st = by_other_formulas(s, slot, KW_FILL_DECLARED, o, &stats[o], err);
+		if (!*known || stats[o].worst_ratio > worst->worst_ratio || stats[o].nan_mismatched > worst->nan_mismatched)
+			*worst = stats[o];
+		*known = true;
+	}
+	kw_free(stats);
+	return st;
+}
+
 /* After a right answer: let the process run on for a moment with no call. A kernel leaves nothing running. */
 static bool stays_busy(struct stage *s)
 {

@@ -98,6 +98,7 @@ struct kw_op_eval_opts {
 	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
 	const char *device;               /* for what runs on several ("cpu", "nvidia"); NULL: its own choice */
 	bool large, sanitize;
+	unsigned baselines;               /* of kw_judge_opts */
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
@@ -216,6 +217,7 @@ struct kw_op_search_opts {
 	uint64_t seed;
 	int threads;
 	bool large, sanitize;
+	unsigned baselines;               /* of kw_judge_opts */
 	/* Of a benchmark: its task that is loaded already, a judge to do it with (NULL: its own), itself, the item that the new run is of
 	 * it, or the run that goes on. */
 	struct kw_op_task *ready_task;

@@ -36,12 +36,24 @@ static void baseline_rows(struct kw_table *t, struct kw_arena *a, const struct k
 		const struct kw_baseline_time *b = &c->baselines[i];
 		const char *between = "";
 
+		if (!(b->times.median_ns > 0)) {
+			kw_table_row(t, b->name, "none", "", "", "");
+			continue;
+		}
 		if (b->speedup_low > 0)
 			between = kw_arena_printf(a, "[%.3g, %.3g]", b->speedup_low, b->speedup_high);
 		kw_table_row(t, b->name, ns(b->times.median_ns),
 			     interval(a, b->times.ci_low_ns, b->times.ci_high_ns),
 			     ratio(a, b->speedup), between);
 	}
+}
+
+/* Of the baselines that have something to be said, a line each. */
+static void baseline_notes(const struct kw_case_result *c, struct kw_buf *out)
+{
+	for (size_t i = 0; i < c->baseline_count; i++)
+		if (c->baselines[i].why && c->baselines[i].why[0])
+			kw_buf_printf(out, "    %s: %s\n", c->baselines[i].name, c->baselines[i].why);
 }
 
 static void sol_line(const struct kw_case_result *c, struct kw_buf *out)
@@ -77,6 +89,7 @@ static void timed_case(const struct kw_case_result *c, const char *name, struct 
 		     interval(&a, c->times.ci_low_ns, c->times.ci_high_ns), "", "");
 	kw_buf_printf(out, "  %s%s\n", c->label ? c->label : "", c->times.cold ? "" : "  (warm)");
 	kw_table_write(&t, "    ", out);
+	baseline_notes(c, out);
 	sol_line(c, out);
 	kw_arena_release(&a);
 }

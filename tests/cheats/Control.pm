@@ -102,7 +102,7 @@ sub kwright {
 # kwright eval: adds json, verdict ("wrong/nan") and ns (of the first timed case) to the hash.
 sub evaluate {
 	my ($task, $file, $h, @more) = @_;
-	my $r = kwright('patience', $h->{patience} || 120, 'eval', $task, $file, '--json', '--effort', $h->{effort} || 'full',
+	my $r = kwright('patience', $h->{patience} || 120, 'eval', $task, $file, '--json', '--baselines', 'naive', '--effort', $h->{effort} || 'full',
 		'--timeout', $h->{timeout} || 1, '--store', "$tmp/store$place", @more);
 	return $r if $r->{fault};
 	$r->{json} = eval { JSON::PP->new->decode($r->{out}) };

@@ -58,17 +58,18 @@ put("$tmp/c/level_1_problem_1_sample_1_kernel.py",
 put("$tmp/c/level_1_problem_1_sample_2_kernel.c", "$head x[i] * 2;\n}\n");
 put("$tmp/c/level_1_problem_1_sample_3_kernel.c", "$head x[i] * 2 + 1.00005f;\n}\n");
 put("$tmp/c/Raises.c", "$head 0;\n}\n");
-($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2));
+($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2 --baselines naive,eager));
 my @i = @{$j->{items} // []};
 ok($rc == 0 && @i == 5, 'candidates of every form are judged', "$rc $err");
 ok($i[0]{right} && $i[0]{verdict} eq 'ok', 'plan lines', $i[0]{text});
 ok($i[1]{right}, 'a module', $i[1]{text});
+ok(($j->{suite_baseline} // '') eq 'PyTorch eager' && exists $j->{scores}[0]{against}{'PyTorch eager'}, 'scored against eager PyTorch');
 ok($i[2]{verdict} && $i[2]{verdict} eq 'wrong' && !$i[2]{suite_right}, 'wrong for both', $i[2]{text});
 ok($i[3]{verdict} && $i[3]{verdict} eq 'wrong' && $i[3]{suite_right}, 'wrong here, right there', $i[3]{text});
 ok($i[4]{state} && $i[4]{state} eq 'no_problem' && $i[4]{text} =~ /not today/, 'a problem that raises is none, and the run went on', $i[4]{text});
 
 # The built-in author, and a problem that never ends.
-($rc, $j, $err) = run(qw(bench kernelbench --path . --select level1/1,level2/1 --backend c --budget-evals 3 --limit 40s));
+($rc, $j, $err) = run(qw(bench kernelbench --path . --select level1/1,level2/1 --backend c --budget-evals 3 --limit 40s --baselines naive));
 @i = @{$j->{items} // []};
 ok($rc == 0 && $i[0]{right}, 'a kernel is found for a module', $i[0]{text} // $err);
 ok($i[1] && !$i[1]{right} && $i[1]{state} =~ /^(time_limit|no_problem)$/, 'a problem that never ends is ended', $i[1]{text});
@@ -85,7 +86,7 @@ put("$tmp/t/twice_plus/sample0.py", "import torch\n\ndef twice_plus(x, other=1):
 put("$tmp/t/twice_plus/sample1.py", "import torch\n\ndef twice_plus(x, other=1):\n    return x + x + 1\n");
 put("$tmp/t/twice_plus/sample2.py", "def another(x):\n    return x\n");
 put("$tmp/t/sin_kernel.py", "def sin(x):\n    return x\n");
-($rc, $j, $err) = run(qw(bench tritonbench --path . --candidates t));
+($rc, $j, $err) = run(qw(bench tritonbench --path . --candidates t --baselines naive));
 my %by = map { $_->{item} => $_ } @{$j->{items} // []};
 ok($by{'T/twice_plus#0'}{right}, 'a function becomes a module that makes the calls of the tests', ($by{'T/twice_plus#0'}{text} // '') . $err);
 ok(($by{'T/twice_plus#1'}{verdict} // '') eq 'wrong', 'wrong in one of the calls is wrong', $by{'T/twice_plus#1'}{text});

@@ -22,7 +22,7 @@ static void fill(struct kw_verdict *v)
 {
 	static double samples[] = { 101, 99.5, 100.25 };
 	static int64_t dims[] = { 4096, 7 };
-	static struct kw_baseline_time baselines[2];
+	static struct kw_baseline_time baselines[4];
 	static struct kw_case_result cases[3];
 	static const char *flags[] = { "faster than the measured ceiling", "bad \xff byte, good \xc3\xa9" };
 
@@ -42,12 +42,15 @@ static void fill(struct kw_verdict *v)
 	snprintf(v->candidate_sha, sizeof(v->candidate_sha), "%064d", 2);
 	v->seed = 0xfedcba9876543210u;
 	baselines[0] = (struct kw_baseline_time){ "naive -O3", { .median_ns = 1000, .method = "single",
-			.ci_low_ns = 990, .ci_high_ns = 1010 }, 10, 9.5, 10.5 };
+			.ci_low_ns = 990, .ci_high_ns = 1010 }, 10, 9.5, 10.5, "", false };
 	baselines[1] = (struct kw_baseline_time){ "naive -O3 openmp", { .median_ns = 600, .method = "single" }, 6, 5.5,
-			6.5 };
+			6.5, "", false };
+	baselines[2] = (struct kw_baseline_time){ "torch.compile", { .method = "" }, 0, 0, 0, "no compiler", false };
+	baselines[3] = (struct kw_baseline_time){ "PyTorch eager TF32", { .median_ns = 90, .method = "single" }, 0.9, 0.8, 1,
+			"some of its elements differ", true };
 	cases[0] = (struct kw_case_result){ .label = "rows=4096 cols=7", .dims = dims, .dim_count = 2, .perf = true,
 		.verdict = KW_V_WRONG, .subclass = KW_S_NAN, .trials = 5, .worst_output = "y",
-		.error_ratio = INFINITY, .has_times = true, .baselines = baselines, .baseline_count = 2,
+		.error_ratio = INFINITY, .has_times = true, .baselines = baselines, .baseline_count = 4,
 		.bytes = 1e9, .flops = 3, .sol = 0.75, .sol_bound = "memory", .ceiling_bytes_per_s = 2e10,
 		.times = { .median_ns = 100.25, .ci_low_ns = 99, .ci_high_ns = 101, .min_ns = 99.5,
 			   .samples_ns = samples, .sample_count = 3, .method = "batch-minus-empty", .cold = true,
@@ -95,7 +98,7 @@ static void test_json(void)
 	is_str(kw_json_get_str(c, "case", ""), "rows=4096 cols=7", "case");
 	ok(kw_json_get_f64(c, "median_ns", 0) == 100.25, "median_ns");
 	ok(json_number_value(json_array_get(json_object_get(c, "ci_ns"), 1)) == 101, "ci_ns");
-	is_str(kw_json_get_str(c, "baseline", ""), "naive -O3 openmp", "the fastest baseline");
+	is_str(kw_json_get_str(c, "baseline", ""), "naive -O3 openmp", "the fastest baseline that computes the same");
 	ok(kw_json_get_f64(c, "speedup", 0) == 6, "is what the speedup is against");
 	ok(kw_json_get_f64(c, "sol", 0) == 0.75, "sol");
 	is_str(kw_json_get_str(c, "error", ""), "inf", "an infinite error is a text");
@@ -107,7 +110,9 @@ static void test_json(void)
 	kw_verdict_init(&w);
 	is_int(kw_verdict_from_json(&w, j, &err), KW_OK, "it reads back: %s", err.text);
 	is_int((int64_t)w.case_count, 3, "with all cases");
-	ok(w.cases[0].has_times && !w.cases[1].has_times && w.cases[0].baseline_count == 2, "times and baselines");
+	ok(w.cases[0].has_times && !w.cases[1].has_times && w.cases[0].baseline_count == 4, "times and baselines");
+	is_str(w.cases[0].baselines[2].why, "no compiler", "why one has no time");
+	ok(w.cases[0].baselines[3].wrong && !w.cases[0].baselines[2].wrong, "which one is wrong");
 	ok(isnan(w.cases[0].worst.worst_got) && isinf(w.cases[0].worst.worst_want), "NaN and infinity");
 	ok(w.cases[0].worst.worst_rank == 2 && w.cases[0].worst.worst_index[1] == 17, "the worst index");
 	is_int((int64_t)(w.seed >> 32), 0xfedcba98, "the seed");
