@@ -157,6 +157,7 @@ struct kw_device_ops {
 	const char *(*layers)(const struct kw_player *p);
 	int64_t (*linger)(struct kw_player *p, int64_t ns);
 	/* Optional. */
+	pid_t (*process)(const struct kw_player *p); /* that computes on this machine's cores; for counters (perf.h) */
 	enum kw_status (*ready)(struct kw_device *d, struct kw_error *err); /* waits until it can be used, or says why it cannot */
 	void *(*room)(struct kw_session *s, int slot, int buffer);
 	enum kw_status (*push)(struct kw_session *s, int slot, int buffer, struct kw_error *err);

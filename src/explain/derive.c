@@ -143,7 +143,7 @@ static void counters(struct kw_launch *k)
 	set(k, KW_M_BRANCH_MISS_PCT, pct(v[KW_M_BRANCH_MISSES], v[KW_M_BRANCHES]));
 	set(k, KW_M_DTLB_MISS_PCT, pct(v[KW_M_DTLB_MISSES], v[KW_M_DTLB_LOADS]));
 	if (v[KW_M_DURATION_NS] > 0)
-		set(k, KW_M_CPUS_USED, v[KW_M_TASK_CLOCK] / v[KW_M_DURATION_NS]);
+		set(k, KW_M_CPUS_USED, (v[KW_M_TASK_CLOCK] + (isnan(v[KW_M_CORE_WAIT]) ? 0 : v[KW_M_CORE_WAIT])) / v[KW_M_DURATION_NS]);
 	if (v[KW_M_PEAK_RATE] > 0 && v[KW_M_DURATION_NS] > 0 && !kw_launch_has(k, KW_M_SMS) && !(v[KW_M_GPU] > 0))
 		set(k, KW_M_MEMORY_CEILING_PCT,
 		    100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
@@ -172,6 +172,11 @@ static void contradictions(struct kw_launch *k)
 				 "the operation's bytes would be %.4g%% of the memory's ceiling in that time, but DRAM was busy for %.4g%%: "
 				 "part of the input is not read, or came from a cache",
 				 v[KW_M_MEMORY_CEILING_PCT], v[KW_M_DRAM_PCT]);
+	if (v[KW_M_CORE_WAIT] > 0.2 * v[KW_M_TASK_CLOCK])
+		kw_launches_note(k->owner, k->line,
+				 "its threads waited for a core for %.3g ms beside %.3g ms of work: other programs run here, and times are longer "
+				 "than the kernel's own",
+				 v[KW_M_CORE_WAIT] / 1e6, v[KW_M_TASK_CLOCK] / 1e6);
 	if (slots > 0 && fabs(v[KW_M_WAVES] - waves) > 0.02 + 0.05 * waves)
 		kw_launches_note(k->owner, k->line,
 				 "%.4g waves were reported, but %.6g blocks over %.6g slots are %.4g", v[KW_M_WAVES],

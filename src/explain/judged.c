@@ -79,9 +79,15 @@ bool kw_explain_add_profile(struct kw_launches *l, const char *label, const char
 {
 	struct kw_launch *of_case = launch_of(l, label);
 	struct kw_launches own;
+	size_t notes;
 
 	kw_launches_init(&own, l->arena, l->file);
-	kw_read_ncu(text, len, &own);
+	kw_input_read(kw_input_recognise("", text, len), text, len, &own);
+	notes = own.note_count;
+	/* How many cores worked is a share of the counted call's own time, which is not the one that is told. */
+	for (size_t i = 0; i < own.count; i++)
+		if (own.list[i]->value[KW_M_GPU] <= 0)
+			kw_explain_derive(own.list[i]);
 	for (size_t i = 0; i < own.count; i++) {
 		const char *name = kw_arena_printf(l->arena, "%s: %s", label, own.list[i]->kernel);
 		struct kw_launch *k = own.count == 1 && of_case ? of_case : kw_launches_add(l, kw_str_from(name ? name : ""), 0);
@@ -90,7 +96,7 @@ bool kw_explain_add_profile(struct kw_launches *l, const char *label, const char
 			return false;
 		add_measured(k, own.list[i]);
 	}
-	for (size_t i = 0; i < own.note_count; i++)
+	for (size_t i = 0; i < notes; i++)
 		kw_launches_note(l, 0, "the profiler: %s", own.notes[i].text);
 	for (size_t i = 0; i < own.outcome_count; i++)
 		kw_launches_outcome(l, own.outcomes[i]);

@@ -162,7 +162,9 @@ static void detail(struct reader *r, const char *text)
 		at += strlen(" access at ");
 		end = strstr(at, " [");
 		read_place(at, end ? (size_t)(end - at) : strlen(at), &h->other);
-		h->hazards += end ? grouped(end + 2) : 0;
+		/* Sums of what a hostile text claims stay numbers. */
+		if (end && h->hazards < INT64_MAX / 2)
+			h->hazards += grouped(end + 2) / 2 < INT64_MAX / 4 ? grouped(end + 2) : 0;
 	} else if ((at = strstr(text, " Thread (")) && strstr(at, " at ")) { /* of a hazard */
 		at = strstr(at, " at ") + 4;
 		read_place(at, strlen(at), h->at.kernel[0] ? &h->other : &h->at);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "device/perf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -512,6 +513,40 @@ static void note_clock(const struct turns *t)
 		kw_note(t->s->w, "by its own clock calls take less than by the judge's, which counts: somebody has changed that clock");
 }
 
+/* One more batch, with the kernel's counters around it. It is neither timed nor compared: counting could cost time. */
+static enum kw_status count_case(struct turns *t, struct kw_error *err)
+{
+	struct stage *s = t->s;
+	struct work *w = s->w;
+	struct kw_play_result r = { .buffer = -1 };
+	struct kw_perf p;
+	struct kw_buf text;
+	char why[400];
+	enum kw_status st = prepare(t, err);
+
+	if (st != KW_OK || !kw_perf_open(w->j->dev->ops->process(s->player), &p))
+		return st != KW_OK ? st : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for counters");
+	for (int i = 0; i < t->batch; i++)
+		kw_stage_poison(s, t->order[i]);
+	flush(t, t->batch);
+	kw_perf_start(&p);
+	st = w->j->dev->ops->run(s->player, t->order, t->batch, kw_stage_timeout_ms(s), &r, err);
+	kw_perf_stop(&p);
+	kw_buf_init(&text, 1 << 16);
+	if (st == KW_OK && r.end == KW_PLAY_DONE && p.granted)
+		kw_perf_write(&p, t->batch, (double)r.wall_ns, &text);
+	if (st == KW_OK)
+		kw_perf_why(&p, why, sizeof(why));
+	if (st == KW_OK && text.len)
+		w->o.profiled(w->o.profiled_arg, s->c->label, text.ptr, text.len, why);
+	if (st == KW_OK && (why[0] || !text.len))
+		w->o.profiled(w->o.profiled_arg, NULL, NULL, 0, why[0] ? why : "the call did not end");
+	kw_buf_release(&text);
+	kw_perf_close(&p);
+	kw_trial_release(&r);
+	return st;
+}
+
 enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 {
 	struct turns *t = kw_calloc(1, sizeof *t);
@@ -545,6 +580,8 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 		note_clock(t);
 		st = speed_of_light(s, err);
 	}
+	if (st == KW_OK && !s->w->failed && s->w->o.profiled && s->w->j->dev->ops->process && !s->module.spec)
+		st = count_case(t, err);
 	kw_free(t);
 	return st;
 }

@@ -80,7 +80,7 @@ static void on_profile(void *arg, const char *label, const char *text, size_t le
 	struct profile *one = &p->list[p->count];
 
 	if (!text) {
-		kw_launches_note(p->notes, 0, "no counters%s%s: %s", label ? " of " : "", label ? label : "", why);
+		kw_launches_note(p->notes, 0, "no hardware counters%s%s: %s", label ? " of " : "", label ? label : "", why);
 		return;
 	}
 	if (p->count == PROFILES)
@@ -88,28 +88,6 @@ static void on_profile(void *arg, const char *label, const char *text, size_t le
 	*one = (struct profile){ kw_arena_strdup(p->arena, label), kw_arena_strndup(p->arena, text, len), len };
 	p->full = p->full || !one->label || !one->text;
 	p->count += one->label && one->text;
-}
-
-static void note_counters(struct kw_launches *l)
-{
-	char text[32] = "";
-	struct kw_buf b;
-	struct kw_error ignored;
-
-	kw_error_reset(&ignored);
-	kw_buf_init(&b, 4096);
-	if (kw_file_read("/proc/sys/kernel/perf_event_paranoid", 64, &b, &ignored) == KW_OK)
-		snprintf(text, sizeof(text), "%.*s", (int)strcspn(b.ptr, "\n"), b.ptr);
-	kw_buf_release(&b);
-	if (text[0] == '\0' || text[0] > '2' || text[1])
-		kw_launches_note(l, 0,
-				 "hardware counters are not granted here (perf_event_paranoid %s): times and facts of "
-				 "the source alone. "
-				 "Ask for kernel.perf_event_paranoid=1",
-				 text[0] ? text : "cannot be read");
-	else
-		kw_launches_note(l, 0,
-				 "no hardware counters were read: give the output of perf stat as an input of its own");
 }
 
 enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw_op_explain_opts *o,
@@ -154,8 +132,6 @@ enum kw_status kw_explain_candidate(const struct kw_op_env *env, const struct kw
 			s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 		if (in->launches.count == 0)
 			in->launches = facts;
-		if (!gpu)
-			note_counters(&in->launches);
 		out->all.count = 1;
 	}
 	if (s == KW_OK && !kw_explain_input(&out->set, in, NULL, &out->arena))
