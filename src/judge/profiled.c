@@ -33,6 +33,8 @@ enum kw_status kw_stage_write_job(struct stage *s, const char *path, struct kw_e
 		contents[i] = views[i].base = memory[i];
 		if (!memory[i])
 			st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an input");
+		else if (s->w->t->inputs[i].inout) /* what the kernel gets lies in the buffer of what it makes of it */
+			contents[s->inputs + s->w->t->inputs[i].partner] = memory[i];
 	}
 	if (st == KW_OK)
 		st = kw_stage_fill_views(s, views, KW_FILL_DECLARED, err);

@@ -4,12 +4,13 @@
 
 #include "backend/cuda.h"
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "device/sandbox.h"
 #include "device/sanitized.h"
 #include "judge/sanitizer_log.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,19 +115,79 @@ static enum kw_status choose(struct work *w, struct stage *chosen, size_t *count
 	return st;
 }
 
+/* ---- the box ---- */
+
+/* What the tools run in, and with: made once for a judgement. */
+struct box {
+	struct kw_sandbox *files;
+	char self[PATH_MAX], job[PATH_MAX + 8], temporary[PATH_MAX + 8];
+	const char **env;                 /* ours, with another folder for temporary files */
+};
+
+static enum kw_status box_env(struct box *b, struct kw_error *err)
+{
+	size_t n = 0, count = 0;
+
+	while (environ[n])
+		n++;
+	b->env = kw_calloc(n + 2, sizeof *b->env);
+	if (!b->env)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "TMPDIR=", 7) != 0)
+			b->env[count++] = environ[i];
+	b->env[count] = b->temporary;
+	return KW_OK;
+}
+
+/* The tool reads what a driver reads, and writes its own folder and the device only. The kernel that it watches runs on the device;
+ * the process that starts it is ours (device/nvidia_alone.c). */
+static enum kw_status box_open(struct box *b, const char *tool, const char *dir, struct kw_error *err)
+{
+	enum { MOST = 64, OWN = 5 };
+	const char *read[MOST] = { b->self, "/proc", "/sys", "/etc", "/dev/shm" };
+	char home[PATH_MAX], *end;
+	size_t n = OWN;
+	ssize_t length = readlink("/proc/self/exe", b->self, sizeof b->self - 1);
+	glob_t devices = { 0 };
+	enum kw_status st = length < 0 ? kw_fail(err, KW_ERR_ENV, "/proc/self/exe", "cannot be read") : box_env(b, err);
+
+	if (st != KW_OK)
+		return st;
+	b->self[length] = '\0';
+	snprintf(b->job, sizeof b->job, "%.*s/job", PATH_MAX - 1, dir);
+	snprintf(b->temporary, sizeof b->temporary, "TMPDIR=%.*s", PATH_MAX - 1, dir);
+	if (!realpath(tool, home))
+		snprintf(home, sizeof home, "%.*s", PATH_MAX - 1, tool);
+	if ((end = strrchr(home, '/')) != NULL && end > home)
+		*end = '\0';
+	read[n++] = home;
+	glob("/dev/nvidia*", 0, NULL, &devices);
+	for (size_t i = 0; i < devices.gl_pathc && n < MOST - 1; i++)
+		read[n++] = devices.gl_pathv[i];
+	read[n] = NULL;
+	st = kw_sandbox_compiler_new(dir, read, &b->files, err);
+	globfree(&devices);
+	return st;
+}
+
+static void box_close(struct box *b)
+{
+	kw_sandbox_free(b->files);
+	kw_free(b->env);
+}
+
 /* ---- one job ---- */
 
-static enum kw_status run_tool(struct work *w, const char *tool, const char *job, struct kw_proc_result *r, struct kw_error *err)
+static enum kw_status run_tool(const struct work *w, const struct box *b, const char *tool, struct kw_proc_result *r,
+			       struct kw_error *err)
 {
-	char self[PATH_MAX], code[16];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char code[16];
 	const char *argv[24];
-	struct kw_proc_opts o = { .timeout_ms = TOOL_TIMEOUT_MS, .max_out_bytes = MAX_TEXT };
+	struct kw_proc_opts o = { .timeout_ms = TOOL_TIMEOUT_MS, .max_out_bytes = MAX_TEXT, .env = b->env,
+				  .before_exec = kw_sandbox_enter_files, .before_exec_arg = b->files };
 	size_t k = 0;
 
-	if (n < 0)
-		return kw_fail(err, KW_ERR_ENV, "/proc/self/exe", "cannot be read");
-	self[n] = '\0';
 	snprintf(code, sizeof code, "%d", HIT_EXIT);
 	argv[k++] = w->sanitizer;
 	argv[k++] = "--tool";
@@ -142,9 +203,9 @@ static enum kw_status run_tool(struct work *w, const char *tool, const char *job
 		argv[k++] = "--padding";
 		argv[k++] = "256";
 	}
-	argv[k++] = self;
+	argv[k++] = b->self;
 	argv[k++] = "__sanitized";
-	argv[k++] = job;
+	argv[k++] = b->job;
 	argv[k] = NULL;
 	return kw_proc_run(argv, &o, r, err);
 }
@@ -271,49 +332,82 @@ static bool worked(struct work *w, const char *tool, const struct kw_proc_result
 	return false;
 }
 
-static enum kw_status check(struct work *w, const struct stage *s, const char *tool, const char *job, bool *good,
-			    struct kw_error *err)
+/* The tools on one case, side by side: each starts a driver, which takes most of the time. */
+struct round {
+	struct work *w;
+	const struct box *box;
+	bool works[TOOLS];
+	struct kw_proc_result result[TOOLS];
+	enum kw_status status[TOOLS];
+	struct kw_error error[TOOLS];
+};
+
+static void run_one(void *arg, int64_t k)
+{
+	struct round *r = arg;
+
+	r->result[k] = (struct kw_proc_result){ .exit_code = -1 };
+	r->status[k] = r->works[k] ? run_tool(r->w, r->box, tools[k], &r->result[k], &r->error[k]) : KW_OK;
+}
+
+static enum kw_status read_one(struct round *r, const struct stage *s, size_t k, struct kw_error *err)
 {
 	struct kw_sanitizer_log *l = kw_alloc(sizeof *l);
-	struct kw_proc_result r = { 0 };
-	enum kw_status st = l ? run_tool(w, tool, job, &r, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	const struct kw_proc_result *p = &r->result[k];
 
-	if (st == KW_OK) {
-		kw_sanitizer_parse(r.out.len ? r.out.ptr : "", l);
-		*good = worked(w, tool, &r, l);
-		judge_log(w, s, tool, l, r.out.len ? r.out.ptr : "");
-	}
-	kw_proc_result_release(&r);
+	if (!l)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	kw_sanitizer_parse(p->out.len ? p->out.ptr : "", l);
+	r->works[k] = worked(r->w, tools[k], p, l);
+	judge_log(r->w, s, tools[k], l, p->out.len ? p->out.ptr : "");
 	kw_free(l);
+	return KW_OK;
+}
+
+static enum kw_status check(struct round *r, const struct stage *s, struct kw_error *err)
+{
+	enum kw_status st = KW_OK;
+
+	kw_parallel(TOOLS, TOOLS, run_one, r);
+	for (size_t k = 0; k < TOOLS; k++) {
+		if (st == KW_OK && (st = r->status[k]) != KW_OK)
+			*err = r->error[k];
+		/* What does not work on one case does not on the next. What the first found is the verdict. */
+		if (st == KW_OK && r->works[k] && !r->w->failed)
+			st = read_one(r, s, k, err);
+		kw_proc_result_release(&r->result[k]);
+	}
 	return st;
 }
 
 static enum kw_status check_all(struct work *w, struct stage *chosen, size_t count, const char *dir, struct kw_error *err)
 {
-	char job[PATH_MAX + 8], note[200];
-	bool works[TOOLS];
+	struct box box = { .files = NULL };
+	struct round *r = kw_calloc(1, sizeof *r);
+	struct kw_error mine = { 0 };
+	char note[200];
 	size_t done = 0;
-	enum kw_status st = KW_OK;
+	enum kw_status st = r ? box_open(&box, w->sanitizer, dir, &mine) : kw_fail(&mine, KW_ERR_NOMEM, "", "out of memory");
 
-	memset(works, 1, sizeof works);
-	snprintf(job, sizeof job, "%s/job", dir);
+	if (r)
+		*r = (struct round){ .w = w, .box = &box, .works = { true, true, true, true } };
 	for (size_t i = 0; i < count && st == KW_OK && !w->failed; i++) {
 		if (w->o.progress)
 			w->o.progress(w->o.progress_arg, "compute-sanitizer");
-		st = kw_stage_write_job(&chosen[i], job, err);
-		for (size_t k = 0; k < TOOLS && st == KW_OK && !w->failed; k++) {
-			if (kw_interrupted())
-				st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
-			else if (works[k]) /* what does not work on one case does not on the next */
-				st = check(w, &chosen[i], tools[k], job, &works[k], err);
-		}
+		st = kw_stage_write_job(&chosen[i], box.job, &mine);
+		if (st == KW_OK)
+			st = check(r, &chosen[i], &mine);
 	}
-	for (size_t k = 0; k < TOOLS; k++)
-		done += works[k];
+	for (size_t k = 0; r && k < TOOLS; k++)
+		done += r->works[k];
 	snprintf(note, sizeof note, "nothing found by compute-sanitizer's %zu checkers on %zu small case%s", done, count,
 		 count == 1 ? "" : "s");
 	if (st == KW_OK && !w->failed && done)
 		kw_note(w, note);
+	if (st != KW_OK && err)
+		*err = mine;
+	box_close(&box);
+	kw_free(r);
 	return st;
 }
 

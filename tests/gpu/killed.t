@@ -39,14 +39,14 @@ sub check {
 		($r->{json}{verdict} // 'no verdict') . ": " . ($r->{json}{summary} // $r->{err})), $what);
 }
 
-# Those that have lived for two seconds, once or always.
+# Those that have lived for a second, once or always.
 sub old_ones {
 	my ($once) = @_;
 	my (%seen, $done);
 	return sub {
 		my ($p) = @_;
 		$seen{$_} //= time for keys %$p;
-		my @old = grep { time - $seen{$_} > 2 } keys %$p;
+		my @old = grep { time - $seen{$_} > 1 } keys %$p;
 		return if $done || !@old;
 		$done = $once;
 		return @old;
