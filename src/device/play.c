@@ -718,6 +718,7 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 		return st;
 	result_init(&moved);
 	st = move_slots(p, &run, WIRE_FETCH, timeout_ms + MOVE_TIMEOUT_MS, &moved, err);
+	r->device_ns = moved.claimed_ns; /* no code of a candidate runs in the process of such a device */
 	if (moved.end != KW_PLAY_DONE)
 		*r = moved;
 	return st;

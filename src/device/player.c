@@ -297,6 +297,7 @@ static void do_batch(void (*work)(struct player *, const int32_t *, uint32_t))
 	memcpy(order, me.in.run.order, count * sizeof(order[0]));
 	r.nonce = me.nonce = me.in.run.nonce;
 	work(&me.player, order, count);
+	r.address = (uint64_t)me.player.device_ns;
 	reply(&r);
 }
 

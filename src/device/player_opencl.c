@@ -40,6 +40,7 @@ struct kept {
 static struct {
 	struct kw_cl cl;
 	void *device, *context, *queue, *program;
+	void *first, *last;            /* events of a batch's first and last launch; NULL: none */
 	void **whole, **buffers;       /* [slot * buffers + buffer]; whole: with what is beside it; the same where shared */
 	void **kernels;                /* [slot * kernel_count + kernel], with their arguments */
 	struct wire_kernel plan[WIRE_KERNELS_MAX];
@@ -127,7 +128,7 @@ static void prepare(struct player *p)
 		kw_player_fault("the OpenCL device is not there in the player", 0);
 	ocl.context = ocl.cl.CreateContext(NULL, 1, &ocl.device, NULL, NULL, &status);
 	if (ocl.context)
-		ocl.queue = ocl.cl.CreateCommandQueue(ocl.context, ocl.device, 0, &status);
+		ocl.queue = ocl.cl.CreateCommandQueue(ocl.context, ocl.device, p->start.copies ? KW_CL_QUEUE_PROFILING : 0, &status);
 	if (!ocl.queue)
 		kw_player_fault(kw_cl_error(status, why, sizeof(why)), 0);
 	ocl.whole = kw_calloc(total + 1, sizeof(*ocl.whole));
@@ -419,7 +420,8 @@ static void zero(const struct player *p, size_t at)
 		refused("a workspace cannot be zeroed", status, KW_S_CONFIGURATION);
 }
 
-static void launch(void *kernel, const struct wire_kernel *w)
+/* event: NULL, or what is told of the launch. */
+static void launch(void *kernel, const struct wire_kernel *w, void **event)
 {
 	size_t global[3], local[3];
 	int32_t status;
@@ -430,9 +432,42 @@ static void launch(void *kernel, const struct wire_kernel *w)
 		if (global[i] == 0)
 			return;
 	}
-	status = ocl.cl.EnqueueNDRangeKernel(ocl.queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+	status = ocl.cl.EnqueueNDRangeKernel(ocl.queue, kernel, 3, NULL, global, local, 0, NULL, event);
 	if (status != KW_CL_SUCCESS)
 		refused(w->name, status, KW_S_LAUNCH_RESOURCES);
+}
+
+/* The first and the last launch of a batch, where the device's own clock is out of a kernel's reach. */
+static void launch_told(struct player *p, void *kernel, const struct wire_kernel *w)
+{
+	void *event = NULL;
+
+	launch(kernel, w, p->start.copies ? &event : NULL);
+	if (!event)
+		return;
+	if (ocl.first && ocl.last)
+		ocl.cl.ReleaseEvent(ocl.last);
+	if (!ocl.first)
+		ocl.first = event;
+	else
+		ocl.last = event;
+}
+
+/* Asked when the judge's clock stands. */
+static int64_t told_ns(void)
+{
+	uint64_t from = 0, to = 0;
+	void *last = ocl.last ? ocl.last : ocl.first;
+	bool known = ocl.first &&
+		     ocl.cl.GetEventProfilingInfo(ocl.first, KW_CL_PROFILING_START, sizeof(from), &from, NULL) == KW_CL_SUCCESS &&
+		     ocl.cl.GetEventProfilingInfo(last, KW_CL_PROFILING_END, sizeof(to), &to, NULL) == KW_CL_SUCCESS;
+
+	if (ocl.last)
+		ocl.cl.ReleaseEvent(ocl.last);
+	if (ocl.first)
+		ocl.cl.ReleaseEvent(ocl.first);
+	ocl.first = ocl.last = NULL;
+	return known && to > from ? (int64_t)(to - from) : 0;
 }
 
 static void run(struct player *p, const int32_t *order, uint32_t count)
@@ -444,7 +479,7 @@ static void run(struct player *p, const int32_t *order, uint32_t count)
 			if (p->maps[place_of(p, order[i], b)].zero)
 				zero(p, place_of(p, order[i], b));
 		for (int k = 0; k < ocl.kernel_count; k++)
-			launch(ocl.kernels[order[i] * ocl.kernel_count + k], &ocl.plan[k]);
+			launch_told(p, ocl.kernels[order[i] * ocl.kernel_count + k], &ocl.plan[k]);
 	}
 	status = count ? ocl.cl.Finish(ocl.queue) : KW_CL_SUCCESS;
 	if (status != KW_CL_SUCCESS)
@@ -535,6 +570,7 @@ static void fetch(struct player *p, const int32_t *order, uint32_t count)
 	size_t at = 0;
 	int32_t status = move_slots(p, order, count, false, &at);
 
+	p->device_ns = told_ns();
 	if (status != KW_CL_SUCCESS)
 		refused("the kernel stopped", status, KW_S_ILLEGAL_ACCESS);
 }

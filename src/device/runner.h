@@ -21,6 +21,7 @@ struct player {
 	struct wire_start start;
 	struct mapping *maps;          /* [slot * buffers + buffer] */
 	bool locked;
+	int64_t device_ns;             /* of the last batch, by the device's own clock; known when it was fetched */
 	volatile sig_atomic_t loading; /* dlopen may look for libraries in vain */
 };
 enum { RUNNER_NO_ANSWER = -100000 };

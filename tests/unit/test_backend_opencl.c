@@ -3,6 +3,7 @@
 
 #include "backend/cache.h"
 #include "base/file.h"
+#include "device/device.h"
 
 #include "tap.h"
 #include "temp.h"
@@ -333,6 +334,49 @@ static void test_measures(const struct kw_cl_info *d)
 	ok(o.event_ns > 0 && o.launch_ns > 0, "an empty kernel %.0f ns, a launch %.0f ns", o.event_ns, o.launch_ns);
 }
 
+/* A device with memory of its own tells how long a batch took by its own clock; one that shares ours does not, as a kernel could
+ * reach it there. */
+static void test_event_times(bool copies)
+{
+	enum { N = 1 << 20, TIMEOUT_MS = 60000 };
+	static const char source[] = "__kernel void k(__global const float *x, __global float *y)\n{\n\tlong i = get_global_id(0);\n"
+				     "\ty[i] = 2.0f * x[i];\n}\n";
+	struct kw_buffer_spec buffers[] = { { .name = "x", .bytes = 4 * N, .align_bytes = 64, .read_only = true },
+					    { .name = "y", .bytes = 4 * N, .align_bytes = 64 } };
+	struct kw_session_opts so = { .buffers = buffers, .buffer_count = 2, .tensor_count = 2, .slots = 2 };
+	struct kw_player_opts po = { .threads = 1 };
+	struct kw_bound_arg args[] = { { .kind = KW_ARG_TENSOR, .index = 0 }, { .kind = KW_ARG_TENSOR, .index = 1, .writable = true } };
+	struct kw_play_result r = { .buffer = -1 };
+	struct kw_build_result b = { 0 };
+	struct kw_device *d;
+	struct kw_session *s = NULL;
+	struct kw_player *p = NULL;
+	int order[] = { 0, 1 };
+
+	if (copies)
+		setenv("KWRIGHT_OPENCL_COPY", "1", 1);
+	kernel.grid[0] = N / 8;
+	kernel.args = args;
+	kernel.arg_count = 2;
+	is_int(build(source, NULL, NULL, &b), KW_OK, "a kernel to time: %s", err.text);
+	if (is_int(kw_device_open("opencl", &d, &err), KW_OK, "the device: %s", err.text) &&
+	    is_int(d->ops->session_new(d, &so, &s, &err), KW_OK, "a session") &&
+	    is_int(d->ops->player_start(s, &po, &p, &err), KW_OK, "a player: %s", err.text)) {
+		is_int(d->ops->load(p, &b.artefact, &bound, TIMEOUT_MS, &r, &err), KW_OK, "loads: %s", err.text);
+		is_int(d->ops->run(p, order, 2, TIMEOUT_MS, &r, &err), KW_OK, "runs: %s", err.text);
+		is_int(r.end, KW_PLAY_DONE, "well: %s", r.detail);
+		ok(copies ? r.device_ns > 0 && r.device_ns <= r.wall_ns : r.device_ns == 0, "%lld ns by the device, %lld by the judge",
+		   (long long)r.device_ns, (long long)r.wall_ns);
+		d->ops->player_stop(p);
+		d->ops->session_free(s);
+		kw_device_close(d);
+	}
+	kernel.grid[0] = 1;
+	kernel.arg_count = 0;
+	kw_build_result_release(&b);
+	unsetenv("KWRIGHT_OPENCL_COPY");
+}
+
 /* ---- machines without, in processes that have not asked yet ---- */
 
 static void asked_with(const char *name, const char *value, enum kw_status status, const char *part)
@@ -397,5 +441,7 @@ int main(void)
 	test_timeout();
 	test_patterns(&d);
 	test_measures(&d);
+	test_event_times(false);
+	test_event_times(true);
 	return done();
 }
