@@ -107,6 +107,22 @@ static struct value *result_of(struct builder *b, const char *name)
 	return NULL;
 }
 
+const struct value *expr_name(struct builder *b, const char *name)
+{
+	return result_of(b, name);
+}
+
+bool expr_run(struct builder *b, const struct kw_task *t, struct kw_arena *a, const char *text, struct kw_error *err)
+{
+	struct value last = { 0 };
+
+	b->status = begin(b, t, a, err);
+	if (b->status != KW_OK)
+		return false;
+	b->x->text = text;
+	return declare_all(b, t) && run_block(b, text, true, &last);
+}
+
 /* An output is what was assigned to its name, or, for a lone expression, its value (or its i-th one). */
 static bool find_output(struct builder *b, const struct kw_task *t, size_t i, struct value *out)
 {

@@ -142,6 +142,14 @@ enum kw_status run_checks(const struct xexpr *x, const struct kw_intenv *env, co
 			  struct kw_error *err);
 enum kw_status fail_at(const struct xexpr *x, int line, int column, struct kw_error *err, const char *text);
 
+/* ---- expr.c ---- */
+/* Runs another text over a task's declarations; what its names are then. False: b->status. */
+bool expr_run(struct builder *b, const struct kw_task *t, struct kw_arena *a, const char *text, struct kw_error *err);
+const struct value *expr_name(struct builder *b, const char *name); /* NULL: none */
+
+/* ---- divide.c ---- */
+bool statement_names(const char *text, const char *name);
+
 /* ---- build.c: the tools of builders ---- */
 struct kw_node *new_node(struct builder *b, enum kw_node_kind kind, enum op_id op, enum kw_dtype d, int rank);
 struct kw_node *finish(struct builder *b, struct kw_node *n);           /* adds it, or finds an equal one */
