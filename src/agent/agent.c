@@ -22,7 +22,7 @@ struct kw_agent {
 	struct kw_prices prices;
 	struct kw_store *store;
 	int64_t run_id;
-	const char *mark;
+	const char *mark, *prefix;                   /* prefix: of its slots, "" or "part1/" */
 	int asked[KW_ROLE_COUNT];                    /* calls of a role so far: the index of the next */
 	char (*known)[KW_SHA256_HEX];
 	size_t known_count, known_room;
@@ -76,13 +76,37 @@ enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
 	kw_arena_init(&g->arena, 64 << 20);
 	g->opts = *o;
-	g->mark = "";
+	g->mark = g->prefix = "";
 	g->stop = KW_RUN_EXHAUSTED;
 	status = kw_prices_load(&g->arena, &g->prices, err);
 	for (int i = 0; i < KW_ROLE_COUNT && status == KW_OK; i++)
 		status = open_model(g, o->role_model[i] ? o->role_model[i] : o->model ? o->model : "none", &g->models[i], err);
 	if (status == KW_OK)
 		status = check_price(g, err);
+	if (status != KW_OK) {
+		kw_agent_free(g);
+		return status;
+	}
+	*out = g;
+	return KW_OK;
+}
+
+enum kw_status kw_agent_part(struct kw_agent *whole, const struct kw_agent_opts *o, const char *prefix, struct kw_agent **out,
+			     struct kw_error *err)
+{
+	struct kw_agent *g = kw_calloc(1, sizeof(*g));
+	enum kw_status status;
+
+	*out = NULL;
+	if (!g)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
+	kw_arena_init(&g->arena, 64 << 20);
+	g->opts = *o;
+	g->mark = "";
+	g->stop = KW_RUN_EXHAUSTED;
+	memcpy(g->models, whole->models, sizeof(g->models));
+	g->prefix = kw_arena_strdup(&g->arena, prefix);
+	status = g->prefix ? kw_prices_load(&g->arena, &g->prices, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
 	if (status != KW_OK) {
 		kw_agent_free(g);
 		return status;
@@ -187,6 +211,21 @@ static void count(struct kw_agent *g, const struct kw_model_call *c)
 	g->sums.estimated = g->sums.estimated || !c->counted;
 }
 
+enum kw_status kw_agent_charge(struct kw_agent *g, struct kw_store *store, int64_t run_id, struct kw_error *err)
+{
+	struct kw_model_call *calls = NULL;
+	struct kw_arena scratch;
+	size_t n = 0;
+	enum kw_status status;
+
+	kw_arena_init(&scratch, 64 << 20);
+	status = kw_store_model_call_list(store, run_id, &scratch, &calls, &n, err);
+	for (size_t i = 0; status == KW_OK && i < n; i++)
+		count(g, &calls[i]);
+	kw_arena_release(&scratch);
+	return status;
+}
+
 /* The answer that this slot had before the run was stopped. */
 static enum kw_status recall(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_error *err)
 {
@@ -222,7 +261,7 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	enum kw_status status;
 
 	*c = (struct call){ .r = r, .model = g->models[r->role] };
-	c->slot = again ? kw_arena_printf(a, "%s/again", r->slot) : kw_arena_strdup(a, r->slot);
+	c->slot = kw_arena_printf(a, "%s%s%s", g->prefix, r->slot, again ? "/again" : "");
 	if (!c->slot)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
 	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .index = g->asked[r->role]++,

@@ -59,6 +59,12 @@ struct kw_turn {
 
 struct kw_agent;
 enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err);
+/* For a part of a task: the same models, budgets of its own, and "part1/" before its slots. `whole` must outlive it. Asked by another
+ * thread than `whole`'s owner. */
+enum kw_status kw_agent_part(struct kw_agent *whole, const struct kw_agent_opts *o, const char *prefix, struct kw_agent **out,
+			     struct kw_error *err);
+/* Adds what another run's calls have cost to what this one has spent. */
+enum kw_status kw_agent_charge(struct kw_agent *g, struct kw_store *store, int64_t run_id, struct kw_error *err);
 void kw_agent_free(struct kw_agent *g);         /* NULL is fine */
 /* Which run it works for; sums up what that run has spent before. May be left out: then nothing is stored. */
 enum kw_status kw_agent_join(struct kw_agent *g, struct kw_store *store, int64_t run_id, const char *mark,

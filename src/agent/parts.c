@@ -477,6 +477,10 @@ static enum kw_status fill(struct filler *x, enum kw_placeholder p)
 		return add_file(x, f->parent || f->failed_source ? "prompts/parts/answer-edits.md" : "prompts/parts/answer-whole.md");
 	case KW_PLACE_words:
 		return add(x, f->words ? f->words : "", "words");
+	case KW_PLACE_statements:
+		return add(x, f->statements ? f->statements : "", "statements");
+	case KW_PLACE_division:
+		return add(x, f->division ? f->division : "", "division");
 	case KW_PLACE_task_language:
 		return add_file(x, "prompts/parts/task-language.md");
 	default:

@@ -22,7 +22,8 @@
 	X(CODER, "coder", "a kernel, or the next version of one")             \
 	X(DEBUGGER, "debugger", "the repair of a kernel that was refused")    \
 	X(REVIEWER, "reviewer", "objections to a right kernel")               \
-	X(SPECIFIER, "specifier", "a task from words")
+	X(SPECIFIER, "specifier", "a task from words")                        \
+	X(MANAGER, "manager", "the division of a task of several operations")
 enum kw_role {
 #define X(e, name, text) KW_ROLE_##e,
 	KW_ROLE_LIST(X)
@@ -50,6 +51,7 @@ struct kw_prompt_facts {
 	size_t history_count;
 	struct kw_store *memory;
 	const char *words;
+	const char *statements, *division; /* of a task of several operations: kw_statements_text, kw_division_text */
 };
 struct kw_prompt {
 	const char *text;

@@ -13,7 +13,7 @@ struct own {
 };
 
 static const struct kw_option options[] = {
-	{ "strategy", KW_OPT_TEXT, offsetof(struct own, strategy), "NAME", "tune: patterns; with a model refine, best_of, beam, evolve, ladder" },
+	{ "strategy", KW_OPT_TEXT, offsetof(struct own, strategy), "NAME", "tune: patterns; parts; with a model refine, best_of, beam, evolve, ladder" },
 	{ "budget-evals", KW_OPT_COUNT, offsetof(struct own, evaluations), "N", "judge at most so many candidates" },
 	{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "search at most so long: 60s, 5m" },
 	{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "at most so many rounds" },

@@ -22,6 +22,8 @@ void kw_show_search(void *arg, const struct kw_progress *p)
 
 	(void)arg;
 	kw_buf_init(&line, 4096);
+	if (p->part)
+		add(&line, "", p->part);
 	if (p->round) {
 		snprintf(text, sizeof(text), p->rounds > p->round ? "%d of %d" : "%d", p->round, p->rounds);
 		add(&line, "round", text);

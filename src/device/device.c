@@ -27,12 +27,43 @@ const struct kw_device_ops *kw_device_at(size_t i)
 	return i < sizeof(all) / sizeof(all[0]) ? all[i] : NULL;
 }
 
+int kw_device_count(const char *name)
+{
+	const struct kw_device_ops *ops = kw_device_find(name);
+	int n = ops && ops->count ? ops->count() : 1;
+
+	return n < 1 ? 1 : n;
+}
+
+/* "nvidia:1" */
+static enum kw_status open_numbered(const char *name, const char *colon, struct kw_device **out, struct kw_error *err)
+{
+	struct kw_str kind = { name, (size_t)(colon - name) };
+	int64_t i;
+
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+		if (!kw_str_eqz(kind, all[k]->name))
+			continue;
+		if (!kw_str_to_i64(kw_str_from(colon + 1), &i) || i < 0 || i > 1023)
+			return kw_fail(err, KW_ERR_USAGE, "", "\"%s\" is not the number of a device", colon + 1);
+		if (i == 0)
+			return all[k]->open(out, err);
+		if (i < kw_device_count(all[k]->name) && all[k]->open_at)
+			return all[k]->open_at((int)i, out, err);
+		return kw_fail(err, KW_ERR_ENV, "", "there %s %d of device %s here, counted from 0, so none is %s",
+			       kw_device_count(all[k]->name) == 1 ? "is" : "are", kw_device_count(all[k]->name), all[k]->name, colon + 1);
+	}
+	return kw_fail(err, KW_ERR_USAGE, "", "no device \"%s\"", name);
+}
+
 enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err)
 {
 	const struct kw_device_ops *ops = kw_device_find(name);
 	const char *names[sizeof(all) / sizeof(all[0])], *near;
 
 	*out = NULL;
+	if (!ops && strchr(name, ':'))
+		return open_numbered(name, strchr(name, ':'), out, err);
 	if (ops)
 		return ops->open(out, err);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

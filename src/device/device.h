@@ -156,7 +156,9 @@ struct kw_device_ops {
 	uint64_t (*player_address)(struct kw_session *s, int slot, int buffer);
 	const char *(*layers)(const struct kw_player *p);
 	int64_t (*linger)(struct kw_player *p, int64_t ns);
-	/* Optional. */
+	/* Optional. Where there may be several of the kind on a machine: how many, and the i-th of them (open: the first). */
+	int (*count)(void);
+	enum kw_status (*open_at)(int i, struct kw_device **out, struct kw_error *err);
 	pid_t (*process)(const struct kw_player *p); /* that computes on this machine's cores; for counters (perf.h) */
 	enum kw_status (*ready)(struct kw_device *d, struct kw_error *err); /* waits until it can be used, or says why it cannot */
 	void *(*room)(struct kw_session *s, int slot, int buffer);
@@ -186,7 +188,10 @@ struct kw_device {
 
 const struct kw_device_ops *kw_device_find(const char *name);    /* devices.def; NULL when unknown */
 const struct kw_device_ops *kw_device_at(size_t i);              /* NULL behind the last one */
+/* "nvidia:1": the second of its kind. */
 enum kw_status kw_device_open(const char *name, struct kw_device **out, struct kw_error *err);
+/* How many of a kind can be opened, at least 1. */
+int kw_device_count(const char *name);
 /* The same without waiting until it can be used: `hardware` is known, and there is something else to do meanwhile (a GPU's
  * context takes a third of a second). What keeps it from being used comes with the first use. */
 enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err);

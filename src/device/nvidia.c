@@ -298,7 +298,7 @@ static int64_t nvidia_memory_free(struct kw_device *d)
 }
 
 extern const struct kw_device_ops kw_device_nvidia;
-static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
+static enum kw_status nvidia_open_at(int i, struct kw_device **out, struct kw_error *err)
 {
 	struct nvidia *n = kw_calloc(1, sizeof(*n));
 	enum kw_status st;
@@ -307,6 +307,7 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	if (!n)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a device");
 	n->base.ops = &kw_device_nvidia;
+	n->ordinal = i;
 	n->base.players_are_dear = true;
 	n->base.batches_by_slope = true;
 	n->base.repeat_share = REPEAT_SHARE;
@@ -333,6 +334,21 @@ static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
 	return KW_OK;
 }
 
+static enum kw_status nvidia_open(struct kw_device **out, struct kw_error *err)
+{
+	return nvidia_open_at(0, out, err);
+}
+
+static int nvidia_count(void)
+{
+	const struct kw_cuda *cu;
+	int count = 0;
+
+	if (kw_cuda_load(&cu, NULL) != KW_OK || cu->Init(0) != CUDA_SUCCESS || cu->DeviceGetCount(&count) != CUDA_SUCCESS)
+		return 0;
+	return count;
+}
+
 /* ---- what it is doing ---- */
 
 static bool nvidia_state(struct kw_device *d, struct kw_device_state *out)
@@ -354,6 +370,8 @@ static bool nvidia_state(struct kw_device *d, struct kw_device_state *out)
 const struct kw_device_ops kw_device_nvidia = {
 	.name = "nvidia",
 	.open = nvidia_open,
+	.count = nvidia_count,
+	.open_at = nvidia_open_at,
 	.ready = nvidia_ready,
 	.close = nvidia_close,
 	.ceiling = kw_nvidia_ceiling,

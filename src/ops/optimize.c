@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/statements.h"
 #include "memory/memory.h"
 #include "report/bench.h"
 #include "ops/internal.h"
@@ -119,14 +120,14 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 {
 	struct kw_search_result r = { 0 };
 	struct kw_store *memory = kw_op_memory();
-	struct kw_judge *own = NULL;
-	enum kw_status status = judge ? KW_OK : kw_judge_new(so->device, &own, err);
+	struct kw_evaluators *evaluators = NULL;
+	enum kw_status status = judge ? kw_evaluators_borrow(judge, &evaluators, err)
+				      : kw_evaluators_new(so->device, so->evaluators ? so->evaluators : 1, &evaluators, err);
 
-	judge = judge ? judge : own;
 	if (status == KW_OK)
 		status = find_from(store, t, so, err);
 	if (status == KW_OK) {
-		status = kw_search_run(&t->task, t->expr, so, judge, store, memory, &r, err);
+		status = kw_search_run(&t->task, t->expr, so, evaluators, store, memory, &r, err);
 		out->run_id = r.run_id;
 		out->state = r.state;
 		/* What was learnt is kept for an interrupted run too; its own failure is told first. */
@@ -141,7 +142,7 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 			status = kw_memory_keep_kernel(memory, &t->task, t->expr, &r.best, &r.verdict, err);
 		kw_search_result_release(&r);
 	}
-	kw_judge_free(own);
+	kw_evaluators_free(evaluators);
 	kw_store_close(memory);
 	if (status == KW_OK)
 		status = kw_report_load(&out->report, store, out->run_id, err);
@@ -194,6 +195,43 @@ static enum kw_status load_from(const struct kw_op_search_opts *o, struct kw_op_
 		 : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
 }
 
+/* A task that the rule divides is searched in parts: with a model always, else where no pattern serves the whole. */
+static enum kw_status choose_strategy(const struct kw_op_search_opts *o, const struct kw_op_task *t, struct kw_search_opts *so,
+				      struct kw_error *err)
+{
+	struct kw_statements s;
+	struct kw_proposal *proposals;
+	struct kw_arena a;
+	const char **reasons;
+	int part[KW_STATEMENTS_MAX];
+	size_t count = 0, n = 0, reason_count;
+	bool asked = o->strategy && strcmp(o->strategy, "parts") == 0;
+	enum kw_status status;
+
+	so->strategy = o->strategy ? o->strategy : so->agent.model ? "refine" : "tune";
+	if ((o->strategy && !asked) || so->from)
+		return asked ? kw_fail(err, KW_ERR_USAGE, "", "strategy parts starts at the task's own operations, not at a kernel; use refine") : KW_OK;
+	kw_arena_init(&a, 512 << 20);
+	status = kw_expr_statements(&t->task, &a, &s, err);
+	if (status == KW_OK)
+		kw_statements_divide(&s, part, &count);
+	if (status == KW_OK && asked && count < 2)
+		status = kw_fail(err, KW_NO, "", "it is one operation for the rule");
+	if (status == KW_OK && !asked && count > 1 && !so->agent.model)
+		status = kw_author_propose(&t->task, t->expr, so->backend, &a, &proposals, &n, &reasons, &reason_count, err);
+	kw_arena_release(&a);
+	if (status == KW_OK && count > 1 && n == 0)
+		so->strategy = "parts";
+	if (status != KW_NO)
+		return status;
+	if (asked)
+		return kw_fail(err, KW_ERR_USAGE, t->task.file ? t->task.file : "", "the task is not divided: %s; use another strategy",
+			       err ? err->text : "");
+	if (err)
+		kw_error_reset(err);
+	return KW_OK;
+}
+
 enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_search_opts *o,
 			      struct kw_op_search *out, struct kw_error *err)
 {
@@ -211,7 +249,6 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 		so.device = backend->device;
 		if (!kw_op_has_model(&o->agent))
 			so.agent.model = NULL;
-		so.strategy = o->strategy ? o->strategy : so.agent.model ? "refine" : "tune";
 		status = kw_op_has_device(backend, err);
 	}
 	if (status == KW_OK)
@@ -220,6 +257,8 @@ enum kw_status kw_op_optimize(const struct kw_op_env *env, const struct kw_op_se
 		status = kw_op_task_load(o->task, o->inputs, o->input_count, &own, err);
 	if (status == KW_OK)
 		status = load_from(o, t, &so, err);
+	if (status == KW_OK)
+		status = choose_strategy(o, t, &so, err);
 	if (status == KW_OK)
 		status = kw_op_check_perf(t, err);
 	if (status == KW_OK)

@@ -3,6 +3,7 @@
 
 #include "agent/prices.h"
 #include "device/device.h"
+#include "expr/statements.h"
 #include "ops/internal.h"
 
 enum { PROMPT_ARENA_BYTES = 512 << 20 };
@@ -42,6 +43,24 @@ static enum kw_status load_parent(const struct kw_op_prompt_opts *o, enum kw_rol
 	return status;
 }
 
+/* What the manager divides. */
+static enum kw_status show_statements(const struct kw_op_task *t, struct kw_arena *a, struct kw_prompt_facts *f, struct kw_error *err)
+{
+	struct kw_statements s;
+	int part[KW_STATEMENTS_MAX];
+	size_t count;
+	enum kw_status status = kw_expr_statements(&t->task, a, &s, err);
+
+	if (status == KW_NO)
+		return kw_fail(err, KW_ERR_USAGE, err ? err->where : "", "there is nothing to ask a manager: %s", err ? err->text : "");
+	if (status != KW_OK)
+		return status;
+	kw_statements_divide(&s, part, &count);
+	f->statements = kw_statements_text(&s, a);
+	f->division = kw_division_text(&s, part, count, a);
+	return f->statements && f->division ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+}
+
 static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role, const struct kw_backend *b, struct kw_op_task *t,
 			   struct kw_op_prompt *out, struct kw_error *err)
 {
@@ -53,6 +72,8 @@ static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role,
 	f.hardware = &hardware;
 	if (status == KW_OK)
 		status = load_parent(o, role, t, b, &out->arena, &c, &f, err);
+	if (status == KW_OK && role == KW_ROLE_MANAGER)
+		status = show_statements(t, &out->arena, &f, err);
 	if (status == KW_OK)
 		f.memory = kw_op_memory();
 	if (status == KW_OK)

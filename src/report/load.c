@@ -81,6 +81,31 @@ static enum kw_status load_best(struct kw_report *r, struct kw_error *err)
 	return KW_OK;
 }
 
+static enum kw_status add_calls_of_parts(struct kw_report *r, struct kw_store *s, struct kw_error *err)
+{
+	struct kw_run_row *items = NULL;
+	size_t n = 0;
+	enum kw_status status = kw_store_run_items(s, r->run.id, &r->arena, &items, &n, err);
+
+	for (size_t i = 0; i < n && status == KW_OK; i++) {
+		struct kw_model_call *calls = NULL, *all;
+		size_t count = 0;
+
+		status = kw_store_model_call_list(s, items[i].id, &r->arena, &calls, &count, err);
+		if (status != KW_OK || count == 0)
+			continue;
+		all = kw_arena_calloc(&r->arena, r->call_count + count, sizeof(*all));
+		if (!all)
+			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the report");
+		if (r->call_count)
+			memcpy(all, r->calls, r->call_count * sizeof(*all));
+		memcpy(all + r->call_count, calls, count * sizeof(*all));
+		r->calls = all;
+		r->call_count += count;
+	}
+	return status;
+}
+
 enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t run_id,
 			      struct kw_error *err)
 {
@@ -110,7 +135,11 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 	if (status == KW_OK)
 		status = kw_store_fact_get(s, run_id, "reasons", &r->reasons, err);
 	if (status == KW_OK)
+		status = kw_store_fact_get(s, run_id, "parts", &r->parts, err);
+	if (status == KW_OK)
 		status = kw_store_model_call_list(s, run_id, &r->arena, &r->calls, &r->call_count, err);
+	if (status == KW_OK && r->parts)
+		status = add_calls_of_parts(r, s, err);
 	if (status != KW_OK)
 		kw_report_release(r);
 	return status;
@@ -123,6 +152,7 @@ void kw_report_release(struct kw_report *r)
 	json_decref(r->tune);
 	json_decref(r->files);
 	json_decref(r->reasons);
+	json_decref(r->parts);
 	kw_arena_release(&r->arena);
 	memset(r, 0, sizeof(*r));
 }

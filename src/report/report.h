@@ -6,7 +6,7 @@
  *     kw_report_release(&r);
  *
  * Facts of a run (store.h) that are shown when present: "tune" (a list of tuner reports), "files" (object: kernel,
- * header, report), "reasons" (list of sentences: why patterns did not fit). */
+ * header, report), "reasons" (list of sentences: why patterns did not fit), "parts" (object: divided_by, parts). */
 #ifndef KW_REPORT_REPORT_H
 #define KW_REPORT_REPORT_H
 
@@ -38,7 +38,8 @@ struct kw_report {
 	struct kw_verdict best;           /* from its record */
 	struct kw_result_list result;
 	json_t *tune, *files, *reasons;   /* NULL when the run has none */
-	struct kw_model_call *calls;      /* of models, oldest first */
+	json_t *parts;                    /* likewise: what became of the parts of a task of several operations */
+	struct kw_model_call *calls;      /* of models, oldest first; then those of its parts */
 	size_t call_count;
 };
 

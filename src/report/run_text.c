@@ -106,6 +106,40 @@ static void reasons(const struct kw_report *r, struct kw_buf *out)
 		kw_buf_printf(out, "  %s\n", json_string_value(reason));
 }
 
+/* A task in parts: who divided it, and a line each. */
+static void parts(const struct kw_report *r, struct kw_buf *out)
+{
+	struct kw_arena a;
+	struct kw_table t;
+	size_t i;
+	json_t *p;
+
+	if (!r->parts)
+		return;
+	kw_buf_printf(out, "parts, divided by %s:\n", kw_json_get_str(r->parts, "divided_by", "?"));
+	kw_arena_init(&a, 4 << 20);
+	kw_table_init(&t, &a, "<><>><");
+	kw_table_row(&t, "part", "run", "kernel", "time", "speedup", "statements");
+	json_array_foreach(json_object_get(r->parts, "parts"), i, p) {
+		double ns = kw_json_get_f64(p, "ns", 0), speedup = kw_json_get_f64(p, "speedup", 0);
+		bool own = kw_json_get_bool(p, "own", false);
+		char run[24], time[40] = "-", times[24] = "-";
+
+		snprintf(run, sizeof(run), "%lld", (long long)kw_json_get_i64(p, "run", 0));
+		if (own && ns > 0)
+			kw_human_ns(ns, time, sizeof(time));
+		if (own && speedup > 0)
+			snprintf(times, sizeof(times), "%.3gx", speedup);
+		kw_table_row(&t, kw_json_get_str(p, "part", "?"), run, own ? kw_json_get_str(p, "kernel", "?") : "baseline's", time, times,
+			     kw_json_get_str(p, "statements", "?"));
+	}
+	kw_table_write(&t, "  ", out);
+	kw_arena_release(&a);
+	json_array_foreach(json_object_get(r->parts, "parts"), i, p)
+		if (!kw_json_get_bool(p, "own", false))
+			kw_buf_printf(out, "  %s keeps the baseline's kernel: %s\n", kw_json_get_str(p, "part", "?"), kw_json_get_str(p, "why", "?"));
+}
+
 static bool all_not_applicable(const struct kw_report *r)
 {
 	return r->count_count == 1 && strcmp(r->counts[0].cls, kw_verdict_name(KW_V_NOT_APPLICABLE)) == 0;
@@ -194,6 +228,7 @@ static void files(const struct kw_report *r, struct kw_buf *out)
 void kw_report_text(const struct kw_report *r, struct kw_buf *out)
 {
 	head(r, out);
+	parts(r, out);
 	rounds(r, out);
 	if (r->run.state == KW_RUN_NO_PATTERN)
 		reasons(r, out);

@@ -7,6 +7,14 @@
 
 #include "search/search.h"
 
+/* A search of its own for a part of the task, as an item of the run: what strategy `parts` asks for. */
+struct kw_part_job {
+	const struct kw_task *task;
+	const struct kw_expr *expr;
+	const struct kw_search_opts *opts;
+	struct kw_agent *agent;           /* NULL: no model */
+	struct kw_store *store;           /* of the thread that asks */
+};
 struct kw_search_ports {
 	void *arg;
 	/* As kw_judge_eval. */
@@ -20,6 +28,9 @@ struct kw_search_ports {
 				struct kw_error *err);
 	/* Optional. Compiles candidates at their tune points, several at once, while nothing is timed (kw_ahead_build). */
 	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case);
+	/* Optional. Any thread, several at once; as kw_search_run_with. */
+	enum kw_status (*search_part)(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err);
+	int evaluators;                       /* how many judgements may go on at once; 0: one, by the run's own thread */
 	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
 	struct kw_agent *agent;               /* NULL: no model takes part */
 };
@@ -81,6 +92,7 @@ struct kw_search {
 	int64_t recalled_ns;              /* what the recalled ones took when they were judged */
 	int64_t proof_ns;                 /* what the dearest judgement of all cases took; 0: none yet */
 	bool handing_over;                /* a budget refuses nothing any more */
+	bool owed;                        /* nor one judgement, without which all that was spent is for nothing (strategy parts) */
 	bool no_ahead;                    /* what is built ahead is not found again: no build cache here */
 	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */

@@ -90,7 +90,7 @@ static bool budget_spent(const struct kw_search *s, int evaluations)
 	const struct kw_budget *b = &s->opts->budget;
 	bool provable = s->screened_count > 0 || s->ranked_count > 0;
 
-	if (s->handing_over)
+	if (s->handing_over || s->owed)
 		return false;
 	if (b->max_wall_ns && kw_search_elapsed_ns(s) >= b->max_wall_ns - (provable ? proof_room_ns(s) : 0))
 		return true;

@@ -17,7 +17,8 @@ struct real {
 	const struct kw_task *task;
 	const struct kw_expr *expr;
 	const struct kw_search_opts *opts;
-	struct kw_judge *judge;
+	struct kw_judge *judge;           /* of the tuner alone; NULL: evaluators */
+	struct kw_evaluators *evaluators;
 	struct kw_store *memory;
 };
 
@@ -26,7 +27,8 @@ static enum kw_status evaluate(void *arg, const struct kw_candidate *c, const st
 {
 	struct real *r = arg;
 
-	return kw_judge_eval(r->judge, r->task, r->expr, c, o, v, err);
+	return r->judge ? kw_judge_eval(r->judge, r->task, r->expr, c, o, v, err)
+			: kw_evaluators_judge(r->evaluators, r->task, r->expr, c, o, v, err);
 }
 
 static enum kw_status propose(void *arg, struct kw_arena *a, struct kw_proposal **out, size_t *count,
@@ -44,25 +46,70 @@ static enum kw_status learn(void *arg, const struct kw_candidate *c, const struc
 	return r->memory ? kw_memory_learn(r->memory, r->task, r->expr, c, v, err) : KW_OK;
 }
 
+static const struct kw_hardware *hardware(const struct real *r)
+{
+	return r->judge ? &kw_judge_device(r->judge)->hardware : kw_evaluators_hardware(r->evaluators);
+}
+
+struct builds {
+	struct real *r;
+	const struct kw_candidate *const *list;
+	size_t count;
+	int perf_case;
+};
+
+static void build_now(void *arg)
+{
+	struct builds *b = arg;
+
+	kw_ahead_build(b->list, b->count, b->r->task, b->perf_case, hardware(b->r), b->r->opts->judge.large, b->r->opts->judge.compiler);
+}
+
 static void build_ahead(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case)
 {
-	struct real *r = arg;
+	struct builds b = { arg, list, count, perf_case };
 
-	kw_ahead_build(list, count, r->task, perf_case, &kw_judge_device(r->judge)->hardware, r->opts->judge.large,
-		       r->opts->judge.compiler);
+	if (b.r->judge)
+		build_now(&b);
+	else
+		kw_evaluators_while_idle(b.r->evaluators, build_now, &b);
 }
+
+static enum kw_status search_part(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err);
 
 static void real_ports(struct real *r, struct kw_search_ports *p)
 {
 	*p = (struct kw_search_ports){ .arg = r, .evaluate = evaluate, .propose = propose, .learn = learn,
-				       .build_ahead = build_ahead, .hardware = &kw_judge_device(r->judge)->hardware };
+				       .build_ahead = build_ahead, .hardware = hardware(r) };
+	if (r->judge)
+		return;
+	p->search_part = search_part;
+	p->evaluators = kw_evaluators_count(r->evaluators);
+}
+
+/* The memory is the part's own handle: it has a thread of its own. */
+static enum kw_status search_part(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err)
+{
+	const struct real *whole = arg;
+	struct real r = { .task = job->task, .expr = job->expr, .opts = job->opts, .evaluators = whole->evaluators };
+	struct kw_search_ports ports;
+	enum kw_status status;
+
+	*out = (struct kw_search_result){ 0 };
+	if (whole->memory && kw_store_memory_open(&r.memory, NULL) != KW_OK)
+		r.memory = NULL; /* nothing is learnt, and nothing is lost */
+	real_ports(&r, &ports);
+	ports.agent = job->agent;
+	status = kw_search_run_with(&ports, job->task, job->expr, job->opts, job->store, r.memory, out, err);
+	kw_store_close(r.memory);
+	return status;
 }
 
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
-			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
+			     struct kw_evaluators *ev, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err)
 {
-	struct real r = { t, e, o, j, memory };
+	struct real r = { .task = t, .expr = e, .opts = o, .evaluators = ev, .memory = memory };
 	struct kw_search_ports ports;
 	enum kw_status status;
 
@@ -84,7 +131,7 @@ enum kw_status kw_tune_run(const struct kw_task *t, const struct kw_expr *e, str
 			   const struct kw_search_opts *o, struct kw_judge *j, struct kw_store *store, int64_t run_id,
 			   struct kw_arena *a, struct kw_tune_result *out, struct kw_error *err)
 {
-	struct real r = { t, e, o, j, o->memory };
+	struct real r = { .task = t, .expr = e, .opts = o, .judge = j, .memory = o->memory };
 	struct kw_search_ports ports;
 
 	real_ports(&r, &ports);

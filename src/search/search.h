@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "author/author.h"
 #include "judge/judge.h"
+#include "search/evaluators.h"
 #include "store/store.h"
 
 /* Of a whole run, with what it did before a resume. The search ends early enough for the final check of the best point known.
@@ -26,6 +27,7 @@ struct kw_progress {
 	int64_t left_ns;
 	const char *verdict;
 	const char *role;                 /* who is asked now; NULL: nobody */
+	const char *part;                 /* "part1": of a task that is searched in parts; NULL: the whole */
 	const struct kw_agent_sums *sums; /* NULL: no model takes part */
 };
 struct kw_search_opts {
@@ -38,6 +40,7 @@ struct kw_search_opts {
 	struct kw_agent_opts agent;                /* agent.model NULL: no model */
 	const struct kw_candidate *from;           /* NULL, or the kernel to start from; it is in the store */
 	const char *from_sha, *from_name;          /* of kw_search_opts_read: that kernel, or NULL */
+	int evaluators;                            /* judgements at once; 0: one (kw_evaluators_new) */
 	int width;                                 /* of strategies that try several at once; 0: their own */
 	struct kw_store *memory;                   /* kw_tune_run: where earlier winners are; NULL: none */
 	void (*progress)(void *arg, const struct kw_progress *p);
@@ -90,7 +93,7 @@ enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, s
 /* Initialises out whatever happens (release it always). Ends with KW_OK for every state but INTERRUPTED, which is
  * KW_ERR_INTERRUPTED with out filled in as far as it got. memory may be NULL. */
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
-			     struct kw_judge *j, struct kw_store *store, struct kw_store *memory,
+			     struct kw_evaluators *ev, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err);
 void kw_search_result_release(struct kw_search_result *r);
 /* The tuner alone, on one candidate: successive halving over its tune space, then the best point in full, which no budget cuts
