@@ -65,6 +65,10 @@ def system(function, *args):
     return result
 
 
+def words_of(e):
+    return str(e) if isinstance(e, Lacking) else f"{type(e).__name__}: {e}"
+
+
 def reply(control, kind, number=0, nonce=0, layers=0, abi=0, text="", clock=0):
     control.send(REPLY.pack(kind, number, nonce, clock, 0, layers, abi, 0, text.encode("utf-8", "replace")[:159]))
 
@@ -177,10 +181,16 @@ class DeviceMemory:
         self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3, "strides": None}
 
 
+class Lacking(Exception):
+    """What a machine has not, as a sentence."""
+
+
 class Cuda:
     """The judge's buffers in the context that PyTorch uses; each between granules of addresses where nothing is."""
 
     def __init__(self, ordinal):
+        if not torch.backends.cuda.is_built():
+            raise Lacking(f"PyTorch {torch.__version__} is built without CUDA and cannot use this GPU; install one with CUDA")
         torch.cuda.set_device(ordinal)
         torch.zeros(1, device="cuda")
         self.lib = ctypes.CDLL("libcuda.so.1")
@@ -278,7 +288,7 @@ class Player:
             if not self.trusted:
                 self.lock_down()
         except BaseException as e:
-            reply(self.control, MACHINE, number=getattr(e, "errno", 0) or 0, text=f"{type(e).__name__}: {e}")
+            reply(self.control, MACHINE, number=getattr(e, "errno", 0) or 0, text=words_of(e))
             return
         reply(self.control, READY, layers=self.layers)
         while True:

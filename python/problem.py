@@ -93,6 +93,7 @@ class Loaded:
         with self.making:
             self.model = self.construct(module)
             self.args, self.kwargs = self.inputs(module)
+        self.get_inputs = module.get_inputs
         self.model.train(mode == "train")
         self.names = self.argument_names()
 

@@ -94,6 +94,7 @@ class Owner:
     def __init__(self, function, args, kwargs, names, weights, mode):
         self.function, self.args, self.kwargs, self.names, self.weights = function, args, kwargs, names, weights
         self.init, self.notes = ((), {}), []
+        self.own = lambda: (self.args, self.kwargs)  # what its author calls it with
         if isinstance(function, torch.nn.Module):
             function.train(mode == "train")
             self.settle(function)
@@ -275,7 +276,15 @@ def load_problem(request):
     owner = Owner(found.model, found.args, found.kwargs, [name for name, _ in flat_args],
                   {path: w["name"] for path, w in weights.items()}, request["mode"])
     owner.init = found.init
+    owner.own = lambda: given_by(found.get_inputs)
     return owner
+
+
+def given_by(get_inputs):
+    given = get_inputs()
+    if isinstance(given, torch.Tensor):
+        return [given], {}
+    return ([], given) if isinstance(given, dict) else (list(given), {})
 
 
 FORMS = {"line": Line, "problem": load_problem, "callable": load_callable}
@@ -520,6 +529,28 @@ class Server:
             return self.form.stand_in(request["inputs"])
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise Trouble("what its constructor is given cannot be handed on: %s" % error)
+
+    def original(self, request, fds):
+        """What the author of the reference calls it with, drawn anew: to the descriptor, as far as shapes are those of the case."""
+        try:
+            if not isinstance(self.form, Owner):
+                raise Trouble("a line has no inputs of its own")
+            torch.manual_seed(request["seed"])
+            args, kwargs = self.form.own()
+            leaves = torch.utils._pytree.tree_flatten((tuple(args), dict(kwargs)))[0]
+            own = {n: v for n, v in zip(self.form.names, leaves) if isinstance(v, torch.Tensor)}
+            given = [i for i in request["inputs"] if i["name"] in own and list(own[i["name"]].shape) == i["shape"]]
+            room = mmap.mmap(fds[0], max(request["input_bytes"], 1), mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+            for i in given:
+                if math.prod(i["shape"]):
+                    t = torch.frombuffer(room, dtype=DTYPES[i["dtype"]], count=math.prod(i["shape"]), offset=i["at"]).reshape(i["shape"])
+                    t.copy_(own[i["name"]].detach())
+                    del t
+            room.close()
+            return {"given": [i["name"] for i in given]}
+        finally:
+            for fd in fds:
+                os.close(fd)
 
     def shapes(self, request, fds):
         """What it gives for inputs of these shapes; nothing has memory."""

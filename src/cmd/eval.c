@@ -82,6 +82,7 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	o.device = own.device;
 	o.large = cmd->judging.large;
 	o.sanitize = cmd->judging.sanitize;
+	o.original = cmd->judging.original;
 	o.baselines = cmd->judging.baseline_kinds;
 	o.trials = own.trials;
 	o.threads = cmd->judging.threads;

@@ -36,6 +36,8 @@ static const struct kw_option judging[] = {
 	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
 	{ "sanitize", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.sanitize), NULL,
 	  "a right CUDA kernel is run under compute-sanitizer too" },
+	{ "inputs", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.input_values), "original",
+	  "a problem's own get_inputs as well, in one slot of the judge's" },
 	{ "baselines", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.baselines), "LIST",
 	  "what it is timed against: naive,eager,compile (default), max-autotune, channels-last, tf32; or none" },
 };
@@ -304,6 +306,10 @@ enum kw_status kw_options_parse(struct kw_cmd *cmd, const struct kw_syntax *s, i
 		status = s->judges ? kw_torch_task(cmd, cmd->judging.torch, cmd->judging.args, 0, err) : KW_OK;
 	if (status == KW_OK && cmd->judging.baselines)
 		status = kw_baselines_parse(cmd->judging.baselines, &cmd->judging.baseline_kinds, err);
+	cmd->judging.original = cmd->judging.input_values != NULL;
+	if (status == KW_OK && cmd->judging.original && strcmp(cmd->judging.input_values, "original") != 0)
+		status = kw_fail(err, KW_ERR_USAGE, "", "--inputs takes 'original', not '%.60s'; --input declares one of an expression",
+				 cmd->judging.input_values);
 	if (status == KW_OK && !cmd->helped)
 		status = check_args(cmd, s, err);
 	if (status == KW_OK)

@@ -58,7 +58,8 @@ struct kw_judging {
 	const char *backend;
 	int threads;
 	uint64_t seed;
-	bool large, sanitize;
+	bool large, sanitize, original;
+	const char *input_values;
 	const char *baselines;
 	unsigned baseline_kinds;          /* of that; 0: as usual */
 };

@@ -69,6 +69,7 @@ struct work {
 	bool fresh;                       /* a new process for every trial (FINAL) */
 	struct baseline_set *baselines;
 	bool baselines_said;              /* the user chose them */
+	int64_t originals;                /* inputs so far that were the author's of the problem */
 	struct references *references;    /* gpu.h; NULL: the host evaluates */
 	const char *stand_in;             /* kw_torch_stand_in, of a module */
 	bool weight[KW_MAX_TENSORS];      /* inputs that a module holds: the same in every call of a process */
@@ -147,6 +148,7 @@ struct stage {
 	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */
 	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
 	struct kw_case_result *result;
+	bool original[KW_MAX_TENSORS];    /* inputs of the slot that is being filled which the problem's author gave */
 	int64_t fixed_ns;                 /* cost of an empty batch */
 	double call_ns;                   /* modules: of a call that does nothing, one of many in a batch */
 	struct kw_module_play module;     /* spec NULL: machine code */
@@ -180,6 +182,8 @@ enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, st
 enum kw_torch_agreement { KW_TORCH_UNCHECKED, KW_TORCH_AGREES, KW_TORCH_DIFFERS };
 enum kw_status kw_torch_compare(struct work *w, enum kw_torch_agreement *out, char *says, size_t bytes, struct kw_error *err);
 void kw_torch_values_close(struct stage *s);
+/* The inputs that the author of a problem calls it with, drawn anew, into views of this case; given: which of them there are. */
+enum kw_status kw_torch_original(struct stage *s, struct kw_view *views, uint64_t seed, bool given[], struct kw_error *err);
 
 /* gpu_reference.c, for builds.c. */
 struct reference_job {

@@ -706,6 +706,9 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 
 	if (o->sanitize == KW_SANITIZE_MUST && (st = kw_sanitizer_find(c->backend, w.sanitizer, err)) != KW_OK)
 		return st;
+	if (o->original && (t->torch_form == KW_TORCH_NONE || t->torch_form == KW_TORCH_LINE))
+		return kw_fail(err, KW_ERR_USAGE, t->file, "original inputs are those of a problem or a function in PyTorch, which this task is not "
+			       "made of");
 	fill_defaults(&w);
 	w.fresh = o->effort == KW_EFFORT_FINAL;
 	head(&w);
@@ -718,6 +721,10 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	if (st == KW_OK)
 		conclude(&w);
 	kw_torch_reference_note(&w);
+	if (w.o.original && st == KW_OK)
+		kw_note(&w, !w.torch	? "inputs: all are the judge's, as PyTorch cannot be used" :
+			    w.originals ? "inputs: in the first of the judge's slots those that the problem itself is called with, elsewhere the judge's" :
+					  "inputs: no case has the shapes that the problem itself is called with, so all are the judge's");
 	for (size_t i = 0; i < p.count; i++) {
 		kw_stage_close(p.stages[i]);
 		kw_free(p.stages[i]);

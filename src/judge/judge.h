@@ -45,6 +45,7 @@ struct kw_judge_opts {
 	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */
 	uint64_t seed;                    /* 0: drawn after the build */
 	bool with_baselines, large;
+	bool original;                    /* in the first slot the inputs are those that a problem in PyTorch itself is called with */
 	unsigned baselines;               /* a set of enum kw_baseline_kind; 0: naive, eager and compiled */
 	enum kw_sanitize_mode sanitize;
 	int threads;                      /* of the candidate; 0: all */

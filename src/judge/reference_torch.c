@@ -544,6 +544,68 @@ static void forget(void *arg)
 	pthread_mutex_unlock(&v->s->w->torch->lock);
 }
 
+/* The other way round: from shared memory, contiguous, to a view of any layout. */
+static void lay_out(const char *from, const struct kw_view *x)
+{
+	size_t bytes = kw_dtype_bytes((enum kw_dtype)x->dtype);
+	int64_t n = kw_shape_count(&x->shape), at[KW_MAX_RANK];
+
+	if (kw_view_is_contiguous(x)) {
+		memcpy(x->base, from, (size_t)n * bytes);
+		return;
+	}
+	for (int64_t k = 0; k < n; k++) {
+		int64_t offset = 0;
+
+		kw_shape_unravel(&x->shape, k, at);
+		for (int d = 0; d < x->shape.rank; d++)
+			offset += at[d] * x->stride[d];
+		memcpy((char *)x->base + offset * (int64_t)bytes, from + (size_t)k * bytes, bytes);
+	}
+}
+
+static void spread(struct stage *s, const char *from, const json_t *names, struct kw_view *views, bool given[])
+{
+	size_t k;
+	json_t *name;
+
+	for (int i = 0; i < s->inputs; i++) {
+		given[i] = false;
+		json_array_foreach(names, k, name)
+			given[i] = given[i] || strcmp(s->w->t->inputs[i].name, json_string_value(name)) == 0;
+		if (given[i])
+			lay_out(from, &views[i]);
+		from += up((size_t)kw_shape_count(&views[i].shape) * kw_dtype_bytes((enum kw_dtype)views[i].dtype));
+	}
+}
+
+enum kw_status kw_torch_original(struct stage *s, struct kw_view *views, uint64_t seed, bool given[], struct kw_error *err)
+{
+	struct torch_process *p = s->w->torch;
+	struct kw_python_answer a = { 0 };
+	struct shared memory = { .fd = -1 };
+	size_t bytes;
+	json_t *inputs = layout(s, false, &bytes);
+	json_t *request = json_pack("{s:s, s:I, s:o, s:I}", "do", "original", "seed", (json_int_t)(seed >> 2), "inputs", inputs, "input_bytes",
+				    (json_int_t)bytes);
+	enum kw_status st = share(&memory, "original", bytes, err);
+
+	pthread_mutex_lock(&p->lock);
+	if (st == KW_OK)
+		st = have_loaded(s->w, err);
+	if (st == KW_OK)
+		st = kw_python_ask(p->python, json_incref(request), &memory.fd, 1, kw_python_patience_ms(REFERENCE_TIMEOUT_MS), &a, err);
+	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
+		st = told(p, s->w->t, &a, err);
+	pthread_mutex_unlock(&p->lock);
+	if (st == KW_OK)
+		spread(s, memory.at, json_object_get(a.json, "given"), views, given);
+	json_decref(request);
+	kw_python_answer_release(&a);
+	unshare_it(&memory);
+	return st;
+}
+
 enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err)
 {
 	struct torch_values *v = kw_calloc(1, sizeof *v);

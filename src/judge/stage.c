@@ -314,18 +314,41 @@ enum kw_status kw_stage_weights(struct stage *s, int slot, bool anew, struct kw_
 	return st;
 }
 
+/* Where they are asked for, the first slot has the inputs that the author of the problem calls it with. */
+static enum kw_status fill_original(struct stage *s, int slot, enum kw_fill fill, uint64_t seed, struct kw_error *err)
+{
+	struct kw_view views[KW_MAX_TENSORS];
+	enum kw_status st;
+
+	memset(s->original, 0, sizeof s->original);
+	if (!s->w->o.original || slot != 0 || fill != KW_FILL_DECLARED)
+		return KW_OK;
+	for (int i = 0; i < s->inputs; i++) {
+		views[i] = s->view[i];
+		views[i].base = kw_session_room(s->session, slot, i);
+	}
+	st = kw_torch_original(s, views, seed, s->original, err);
+	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
+		s->original[i] = s->original[i] && !s->w->weight[i];
+		s->w->originals += s->original[i];
+		if (s->original[i])
+			st = kw_session_push(s->session, slot, i, err);
+	}
+	return st;
+}
+
 enum kw_status kw_stage_fill(struct stage *s, int slot, enum kw_fill fill, struct kw_error *err)
 {
 	int64_t start = kw_now_ns();
 	uint64_t seed = new_seed(s->w);
-	enum kw_status st = KW_OK;
+	enum kw_status st = fill_original(s, slot, fill, seed, err);
 
 	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
 		struct kw_view view = s->view[i];
 		enum kw_fill f = fill_for(s, i, fill);
 		bool done;
 
-		if (s->w->weight[i])
+		if (s->w->weight[i] || s->original[i])
 			continue;
 		if ((st = kw_gpu_fill(s, slot, i, f, seed, &done, err)) != KW_OK || done)
 			continue;

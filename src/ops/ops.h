@@ -97,7 +97,7 @@ struct kw_op_eval_opts {
 	size_t input_count;
 	const char *backend, *case_name;  /* NULL: by the file's ending; every case */
 	const char *device;               /* for what runs on several ("cpu", "nvidia"); NULL: its own choice */
-	bool large, sanitize;
+	bool large, sanitize, original;   /* original: of kw_judge_opts */
 	unsigned baselines;               /* of kw_judge_opts */
 	int trials, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
@@ -216,7 +216,7 @@ struct kw_op_search_opts {
 	struct kw_budget budget;
 	uint64_t seed;
 	int threads;
-	bool large, sanitize;
+	bool large, sanitize, original;   /* original: of kw_judge_opts */
 	unsigned baselines;               /* of kw_judge_opts */
 	/* Of a benchmark: its task that is loaded already, a judge to do it with (NULL: its own), itself, the item that the new run is of
 	 * it, or the run that goes on. */
