@@ -171,6 +171,30 @@ static void conclude(struct kw_explained_input *in)
 	}
 }
 
+/* How often a kernel is launched, where each launch is told by itself. False: out of memory. */
+static bool count_alike(struct kw_launches *l, struct kw_arena *a)
+{
+	size_t *first = kw_arena_calloc(a, l->count + 1, sizeof(*first)), *count = kw_arena_calloc(a, l->count + 1, sizeof(*count));
+	size_t *group = kw_arena_calloc(a, l->count + 1, sizeof(*group)), n = 0;
+
+	if (!first || !count || !group)
+		return false;
+	for (size_t i = 0; i < l->count; i++) {
+		size_t g = 0;
+
+		while (g < n && strcmp(l->list[first[g]]->kernel, l->list[i]->kernel) != 0)
+			g++;
+		if (g == n)
+			first[n++] = i;
+		group[i] = g;
+		count[g]++;
+	}
+	for (size_t i = 0; i < l->count; i++)
+		if (count[group[i]] > 1 && l->list[i]->kernel[0])
+			kw_launch_set(l->list[i], KW_M_ALIKE, (double)count[group[i]]);
+	return true;
+}
+
 bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in,
 		      const struct kw_explained_input *before, struct kw_arena *a)
 {
@@ -178,6 +202,8 @@ bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *
 
 	in->explained = kw_arena_calloc(a, n + 1, sizeof(*in->explained));
 	if (!in->explained)
+		return false;
+	if (!count_alike(&in->launches, a))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const struct kw_launch *other = before ? partner(in, i, before) : NULL;

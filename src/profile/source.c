@@ -344,6 +344,21 @@ static void atomic(struct scan *s, size_t i)
 		fact(s, KW_M_CODE_ATOMIC_LOOP, i);
 }
 
+/* Elements of 8 or 16 bytes are moved for 16 or 8 lanes at a time, which is what they would need without any conflict. */
+static int wide_ways(long words, int bytes)
+{
+	int lanes[32] = { 0 }, ways = 0;
+
+	for (long lane = 0; lane < 128 / bytes; lane++)
+		for (int w = 0; w < bytes / 4; w++) {
+			int bank = (int)((lane * words + w) & 31);
+
+			lanes[bank]++;
+			ways = lanes[bank] > ways ? lanes[bank] : ways;
+		}
+	return ways;
+}
+
 /* Lanes side by side, `stride` elements apart: worse ones replace better ones. */
 static void conflict(struct scan *s, size_t i, long stride, int bytes)
 {
@@ -352,7 +367,7 @@ static void conflict(struct scan *s, size_t i, long stride, int bytes)
 
 	if (stride <= 0 || stride > 1 << 20 || (bytes < 4 && stride * bytes % 4 != 0))
 		return;
-	ways = kw_bank_conflict_ways((int)words, 0);
+	ways = bytes > 4 ? wide_ways(words, bytes) : kw_bank_conflict_ways((int)words, 0);
 	if (ways < 2 || (kw_launch_has(s->k, KW_M_CODE_CONFLICT_WAYS) && s->k->value[KW_M_CODE_CONFLICT_WAYS] >= ways))
 		return;
 	s->k->value[KW_M_CODE_CONFLICT_WAYS] = ways;

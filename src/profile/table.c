@@ -72,12 +72,16 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
-static int metric_of(const struct column *c)
+static int metric_of(struct column *c)
 {
+	static const char *const units[] = { "ns", "us", "ms", "s", "usec", "msec", "seconds", NULL };
 	static const char *const times[] = { "duration", "time",    "avg",     "mean",	   "median",
 					     "runtime",	 "elapsed", "latency", "avg time", NULL };
 	static const char *const counts[] = { "instances", "calls", "launches", "invocations", NULL };
 
+	/* A column that is called "ms" and nothing else. */
+	if (is_one_of(c->name, units) && kw_unit_find(kw_str_from(c->name), &c->dim, &c->scale))
+		return KW_M_DURATION_NS;
 	if (c->dim == KW_QUANTITY_TIME && is_one_of(c->name, times))
 		return KW_M_DURATION_NS;
 	if (c->dim == KW_QUANTITY_COUNT && is_one_of(c->name, counts))
