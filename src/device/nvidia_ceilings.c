@@ -8,20 +8,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CEILING_SECONDS 1e-3           /* of launches a measurement */
 #define CEILING_TIMES 9
+#define CEILING_TIMES_MANY 25          /* of batches of short calls, which scatter */
+#define MANY_CALLS 64
 #define FMA_ROUNDS 1024
+#define FMA_LAUNCHES 6                 /* of half a millisecond */
 #define CEILING_MAX_BYTES ((int64_t)4 << 30) /* beyond it nothing changes */
 
-/* A graph of `count` launches on rotating slots of a session: in the memory that candidates get. What lies in one piece
- * needs fewer address translations: 10% less time was seen at 1 MiB. */
+/* A graph of launches on slots of a session, in an order drawn anew for each batch: in the memory that candidates get, as their
+ * batches go through it. What lies in one piece needs fewer address translations: 10% less time was seen at 1 MiB; slots in
+ * their order took 1% more at 16 MiB. */
 struct series {
 	struct nvidia *n;
 	enum kw_ceiling_kind kind;
 	const struct gpu_session *session;
 	cuda_ptr sink;
 	size_t call_bytes;             /* read + written */
-	int slots, count;
+	int slots, count;              /* count: launches of a batch; half a batch has half of them */
+	int order[NVIDIA_MOST_SLOTS];
 };
 
 static cuda_ptr buffer_at(const struct series *s, int slot, int buffer)
@@ -34,8 +38,8 @@ static cuda_ptr buffer_at(const struct series *s, int slot, int buffer)
 static enum kw_status launch_one(const struct series *s, int i, cuda_stream stream, struct kw_error *err)
 {
 	struct nvidia *n = s->n;
-	cuda_ptr sink = s->sink, x = s->session ? buffer_at(s, i % s->slots, 0) : 0;
-	cuda_ptr y = s->session && s->kind == KW_CEILING_COPY ? buffer_at(s, i % s->slots, 1) : 0;
+	cuda_ptr sink = s->sink, x = s->session ? buffer_at(s, s->order[i], 0) : 0;
+	cuda_ptr y = s->session && s->kind == KW_CEILING_COPY ? buffer_at(s, s->order[i], 1) : 0;
 	uint64_t all = s->call_bytes / 16, half = all / 2;
 	unsigned rounds = FMA_ROUNDS, blocks = (unsigned)n->base.hardware.units * 8;
 	void *read[] = { &x, &all, &sink }, *write[] = { &x, &all }, *copy[] = { &y, &x, &half }, *fma[] = { &sink, &rounds };
@@ -97,6 +101,34 @@ static enum kw_status time_graph(const struct nvidia *n, cuda_graph_exec g, cuda
 	return st;
 }
 
+/* As kw_nvidia_flush. */
+static enum kw_status flush(const struct nvidia *n, cuda_stream stream, struct kw_error *err)
+{
+	cuda_ptr x = n->scratch, sink = n->scratch;
+	uint64_t vectors = n->scratch_bytes / 16;
+	void *args[] = { &x, &vectors, &sink };
+	enum kw_status st = kw_nvidia_sweep(n, n->read, args, vectors, stream, err);
+
+	return st == KW_OK ? kw_cuda_status(n->cu, n->cu->StreamSynchronize(stream), "cuStreamSynchronize", err) : st;
+}
+
+static enum kw_status time_batch(const struct series *s, int count, cuda_stream stream, const cuda_event *e, double *seconds,
+				 struct kw_error *err)
+{
+	cuda_graph_exec graph = NULL;
+	enum kw_status st = make_graph(s, count, stream, &graph, err);
+
+	if (st == KW_OK)
+		st = kw_cuda_status(s->n->cu, s->n->cu->GraphUpload(graph, stream), "cuGraphUpload", err);
+	if (st == KW_OK && s->session)
+		st = flush(s->n, stream, err);
+	if (st == KW_OK)
+		st = time_graph(s->n, graph, stream, e, seconds, err);
+	if (graph)
+		s->n->cu->GraphExecDestroy(graph);
+	return st;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -104,42 +136,52 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Slope: a graph of 2n launches less one of n, over n; what one graph costs cancels. The lower quartile of some:
- * a ceiling is what can be reached, and not by luck. */
+static void shuffle(struct series *s, uint64_t *state)
+{
+	for (int i = 0; i < s->slots; i++)
+		s->order[i] = i;
+	for (int i = s->slots - 1; i > 0; i--) {
+		int j, t = s->order[i];
+
+		*state = *state * 6364136223846793005u + 1442695040888963407u; /* Knuth, TAOCP volume 2, 3.3.4: an order, no secret */
+		j = (int)((*state >> 33) % (uint64_t)(i + 1));
+		s->order[i] = s->order[j];
+		s->order[j] = t;
+	}
+}
+
+/* As the judge times a candidate: whole batches less half ones, in turns as to which goes first, in fresh orders, from flushed
+ * caches; the median. */
 static enum kw_status slope(struct series *s, double *seconds, struct kw_error *err)
 {
 	const struct kw_cuda *cu = s->n->cu;
-	cuda_graph_exec one = NULL, two = NULL;
 	cuda_stream stream = NULL;
 	cuda_event e[2] = { NULL, NULL };
-	double times[CEILING_TIMES];
-	int kept = 0;
+	double times[CEILING_TIMES_MANY];
+	uint64_t state = kw_random_u64();
+	int kept = 0, half = s->count / 2, turns = s->count > MANY_CALLS ? CEILING_TIMES_MANY : CEILING_TIMES;
 	enum kw_status st = kw_cuda_status(cu, cu->StreamCreate(&stream, 1), "cuStreamCreate", err);
 
 	*seconds = 0;
 	for (int i = 0; i < 2 && st == KW_OK; i++)
 		st = kw_cuda_status(cu, cu->EventCreate(&e[i], 0), "cuEventCreate", err);
-	if (st == KW_OK)
-		st = make_graph(s, s->count, stream, &one, err);
-	if (st == KW_OK)
-		st = make_graph(s, 2 * s->count, stream, &two, err);
-	for (int i = 0; i < CEILING_TIMES && st == KW_OK; i++) {
-		double a = 0, b = 0, t;
+	for (int i = 0; i < turns && st == KW_OK; i++) {
+		double whole = 0, part = 0, t;
 
-		st = time_graph(s->n, one, stream, e, &a, err);
+		shuffle(s, &state);
+		if (i % 2)
+			st = time_batch(s, half, stream, e, &part, err);
 		if (st == KW_OK)
-			st = time_graph(s->n, two, stream, e, &b, err);
-		t = (b - a) / s->count;
+			st = time_batch(s, s->count, stream, e, &whole, err);
+		if (st == KW_OK && i % 2 == 0)
+			st = time_batch(s, half, stream, e, &part, err);
+		t = (whole - part) / (s->count - half);
 		if (i > 0 && t > 0) /* the first one loads the code */
 			times[kept++] = t;
 	}
 	qsort(times, (size_t)kept, sizeof(times[0]), by_value);
 	if (kept)
-		*seconds = times[kept / 4];
-	if (one)
-		cu->GraphExecDestroy(one);
-	if (two)
-		cu->GraphExecDestroy(two);
+		*seconds = kept % 2 ? times[kept / 2] : (times[kept / 2 - 1] + times[kept / 2]) / 2;
 	return st;
 }
 
@@ -148,13 +190,13 @@ static bool is_flops(enum kw_ceiling_kind k)
 	return k == KW_CEILING_FLOPS_F32 || k == KW_CEILING_FLOPS_F64;
 }
 
-static const char by_slope[] = "cold, graph slope", by_chains[] = "multiply-add chains";
+static const char by_slope[] = "cold, slope of batches", by_chains[] = "multiply-add chains";
 
 static enum kw_status measure_one(struct nvidia *n, enum kw_ceiling_kind kind, int64_t call, struct kw_ceiling *out,
 				  struct kw_error *err)
 {
 	struct kw_device *d = &n->base;
-	double guess = is_flops(kind) ? 5e-4 : (double)call / 2e12 + 2e-6, seconds = 0;
+	double seconds = 0;
 	size_t half = (size_t)call / 2;
 	struct kw_buffer_spec parts[2] = { { .name = "x", .bytes = kind == KW_CEILING_COPY ? half : (size_t)call, .align_bytes = 64 },
 					   { .name = "y", .bytes = half, .align_bytes = 64 } };
@@ -166,9 +208,6 @@ static enum kw_status measure_one(struct nvidia *n, enum kw_ceiling_kind kind, i
 
 	if (st != KW_OK)
 		return st;
-	s.count = (int)(CEILING_SECONDS / guess) + 1;
-	if (s.count > 512)
-		s.count = 512;
 	/* As many as a candidate's batch has: so many pages are in use. */
 	if (call > 0 && d->batch_bytes < (double)call * o.slots)
 		o.slots = d->batch_bytes > 2 * (double)call ? (int)(d->batch_bytes / (double)call) + 1 : 2;
@@ -183,7 +222,8 @@ static enum kw_status measure_one(struct nvidia *n, enum kw_ceiling_kind kind, i
 	if (st == KW_ERR_LIMIT)
 		return KW_NO;
 	s.session = session ? kw_gpu_session_of(session) : NULL;
-	s.slots = o.slots;
+	s.slots = session ? o.slots : 0;
+	s.count = session ? o.slots : FMA_LAUNCHES;
 	if (st == KW_OK)
 		st = kw_cuda_status(n->cu, n->cu->MemAlloc(&s.sink, 4096), "cuMemAlloc", err);
 	if (st == KW_OK)
