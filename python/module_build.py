@@ -45,6 +45,7 @@ def key_of(cpp_sources=None, cuda_sources=None, functions=None, extra_cflags=Non
 class Builder:
     def __init__(self, request):
         self.header, self.arch, self.compiler = request["header"], request.get("arch"), request.get("compiler") or "g++"
+        self.source, self.file = request["source"], request["file"]
         self.made = {}
         for path in HEADERS:
             os.makedirs(os.path.dirname("small/" + path), exist_ok=True)
@@ -111,20 +112,35 @@ class Builder:
         said = [(p.communicate()[0].decode("utf-8", "replace"), p.returncode) for p in running]
         for text, code in said:
             if code:
-                return self.shown(name, text)
+                return self.shown(name, given, text)
         link = [self.compiler, "-shared", *objects, "-o", f"{name}.so", *folders, *texts(given.get("extra_ldflags"))]
         done = subprocess.run(link, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return self.shown(name, done.stdout.decode("utf-8", "replace")) if done.returncode else None
+        return self.shown(name, given, done.stdout.decode("utf-8", "replace")) if done.returncode else None
 
-    @staticmethod
-    def shown(name, text):
-        """Lines as the candidate counts them: the first of its own text is the second of the file, or the fourth."""
+    def shown(self, name, given, text):
+        """Places as the user counts them: where the text stands in the candidate's file, or else in what it was given as."""
         def place(m):
-            cuda, line = m.group(1), int(m.group(2))
-            line -= 3 if cuda else 1
-            return f"{'cuda_sources' if cuda else 'cpp_sources'}:{line}" if line > 0 else m.group(0)
+            what = "cuda_sources" if m.group(1) else "cpp_sources"
+            line, column = int(m.group(2)) - (3 if m.group(1) else 1), int(m.group(4) or 0)  # behind the lines of ours
+            if line < 1:
+                return m.group(0)
+            file, line, column = self.place_of(texts(given.get(what)), line, column) or (what, line, column)
+            return f"{file}:{line}" + (f":{column}" if m.group(4) else "")
 
-        return re.sub(re.escape(name) + r"\.(?:(cu)|cpp)[:(](\d+)", place, text)
+        return re.sub(re.escape(name) + r"\.(?:(cu)|cpp)[:(](\d+)(:(\d+))?", place, text)
+
+    def place_of(self, parts, line, column):
+        """None where the text is not in the file as it is, as with escapes."""
+        for part in parts:
+            lines = part.count("\n") + 1
+            if line <= lines:
+                at = self.source.find(part) if part.strip() else -1
+                if at < 0:
+                    return None
+                first = self.source.count("\n", 0, at) + 1
+                return self.file, first + line - 1, column + (at - self.source.rfind("\n", 0, at) - 1 if line == 1 and column else 0)
+            line -= lines
+        return None
 
 
 def hopeless(said):

@@ -7,5 +7,7 @@
 
 /* In the arch of that device's hardware, behind the architecture that its kernels are compiled for: "sm_90a interpreter". */
 #define KW_TRITON_INTERPRETER "interpreter"
+/* What python/triton_source.py calls the source: of an artefact, which is kept under no name. */
+#define KW_TRITON_FILE "candidate.py"
 
 #endif

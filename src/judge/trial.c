@@ -1,6 +1,7 @@
 /* One checked call: run it in the player, and say what came of it. */
 #include "judge/gpu.h"
 
+#include "backend/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
@@ -151,13 +152,39 @@ bool kw_trial_killed(struct stage *s, const struct kw_play_result *r)
 	return true;
 }
 
-void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fill fill)
+/* In the words of a device the source has one name; the user's file has its own. */
+static void name_source(const struct kw_candidate *c, struct kw_play_result *r)
 {
-	char text[400] = "", evidence[700];
+	char *at = strstr(r->detail, KW_TRITON_FILE), rest[sizeof r->detail];
+
+	if (!at)
+		return;
+	snprintf(rest, sizeof rest, "%s", at + strlen(KW_TRITON_FILE));
+	snprintf(at, sizeof r->detail - (size_t)(at - r->detail), "%s%s", c->name, rest);
+}
+
+static void describe_fault(const struct stage *s, const struct kw_play_result *r, enum kw_fill fill, const char *told, char *out, size_t n)
+{
+	char buffer[160] = "", address[40] = "";
+	bool more = r->detail[0] && !strstr(told, r->detail);
+
+	if (r->buffer >= 0 && (size_t)r->buffer < s->spec_count)
+		snprintf(buffer, sizeof buffer, "\nbuffer: %s, offset %lld bytes", s->spec[r->buffer].name, (long long)r->offset_bytes);
+	if (r->address)
+		snprintf(address, sizeof address, "\naddress: 0x%llx", (unsigned long long)r->address);
+	snprintf(out, n, "case: %s\ninputs: %s%s%s%s%s", s->c->label, kw_fill_name(fill), buffer, address, more ? "\n" : "",
+		 more ? r->detail : "");
+}
+
+void kw_trial_fault(struct stage *s, const struct kw_play_result *result, enum kw_fill fill)
+{
+	struct kw_play_result own = *result, *r = &own;
+	char text[400] = "", evidence[900];
 	enum kw_subclass sub = KW_S_CRASH;
 
 	if (kw_trial_killed(s, r))
 		return;
+	name_source(s->w->c, r);
 	switch (r->end) {
 	case KW_PLAY_DONE:
 	case KW_PLAY_KILLED:
@@ -198,10 +225,7 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *r, enum kw_fil
 			 r->detail[0] ? r->detail : "a refused system call");
 		sub = KW_S_SANDBOX;
 	}
-	snprintf(evidence, sizeof evidence, "case: %s\ninputs: %s\nbuffer: %s, offset %lld bytes, address 0x%llx\n%s%s",
-		 s->c->label, kw_fill_name(fill),
-		 r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? s->spec[r->buffer].name : "none",
-		 (long long)r->offset_bytes, (unsigned long long)r->address, r->detail, r->detail[0] ? "\n" : "");
+	describe_fault(s, r, fill, text, evidence, sizeof evidence);
 	kw_fail_verdict(s->w, s->c->label, sub, text, evidence);
 }
 
