@@ -40,6 +40,15 @@ static bool on_terminal(void)
 	return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }
 
+/* The time, so that lines of several processes can be put in order. */
+static const char *since_boot(char *out, size_t bytes)
+{
+	int64_t now = kw_now_ns();
+
+	snprintf(out, bytes, "%lld.%03lld ", (long long)(now / 1000000000), (long long)(now / 1000000 % 1000));
+	return out;
+}
+
 static void wipe_progress(void)
 {
 	if (progress_line[0] && on_terminal())
@@ -74,7 +83,7 @@ void kw_log(enum kw_log_level level, const char *fmt, ...)
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	static const char *const colors[] = { "\033[31m", "\033[33m", "", "\033[2m" };
 	bool color = kw_color(STDERR_FILENO);
-	char text[LINE_BYTES * 2];
+	char text[LINE_BYTES * 2], when[32];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -86,8 +95,8 @@ void kw_log(enum kw_log_level level, const char *fmt, ...)
 		if (level == KW_LOG_INFO)
 			fprintf(stderr, "%s\n", text);
 		else
-			fprintf(stderr, "%s%s:%s %s\n", color ? colors[level] : "", names[level],
-				color ? "\033[0m" : "", text);
+			fprintf(stderr, "%s%s:%s %s%s\n", color ? colors[level] : "", names[level],
+				color ? "\033[0m" : "", level == KW_LOG_DEBUG ? since_boot(when, sizeof(when)) : "", text);
 		draw_progress();
 	}
 	pthread_mutex_unlock(&lock);

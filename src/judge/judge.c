@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "judge/gpu.h"
 
 #include <math.h>
@@ -562,8 +563,10 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 	if (w->o.progress)
 		w->o.progress(w->o.progress_arg, s->c->label);
 	st = kw_stage_open(s, true, err);
+	kw_log(KW_LOG_DEBUG, "judge: the buffers of case %s are there", s->c->label);
 	if (st == KW_OK)
 		st = judge_case(s, err);
+	kw_log(KW_LOG_DEBUG, "judge: case %s is done", s->c->label);
 	if (st == KW_OK) {
 		s->result->verdict = w->failed ? w->v->cls : KW_V_OK;
 		s->result->subclass = w->failed ? w->v->subclass : KW_S_NONE;
@@ -663,6 +666,7 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 		st = kw_torch_reference_new(w, err);
 	if (st == KW_OK && w->module)
 		st = kw_torch_stand_in(w, &w->stand_in, w->weight, err);
+	kw_log(KW_LOG_DEBUG, "judge: the reference of %s is ready", w->t->name);
 	if (st == KW_OK && w->o.with_baselines)
 		st = kw_baselines_new(w, err);
 	if (st == KW_OK)
@@ -671,6 +675,7 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 		st = collect(w, p, err);
 	if (st == KW_OK)
 		st = build_from(w, p, 0, err);
+	kw_log(KW_LOG_DEBUG, "judge: everything is built");
 	if (st == KW_OK && !w->failed)
 		refuse_libraries(w);
 	if (st != KW_OK || w->failed)
@@ -690,6 +695,7 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 				hard_coded(w);
 		}
 	}
+	kw_log(KW_LOG_DEBUG, "judge: all cases are done");
 	if (st == KW_OK && !w->failed)
 		st = kw_sanitize(w, err);
 	return st == KW_OK && !w->failed ? kw_profile(w, err) : st;
@@ -736,6 +742,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	kw_c_reference_free(&w);
 	kw_module_host_free(&w);
 	v->total_ns = kw_now_ns() - begin;
+	kw_log(KW_LOG_DEBUG, "judged %s in %.2f s: %s", c->name, (double)v->total_ns * 1e-9, v->summary);
 	v->judge_ns = v->total_ns - v->build_ns - v->generate_ns - v->compare_ns - v->run_ns;
 	return st;
 }

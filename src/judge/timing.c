@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "device/perf.h"
 
 #include <math.h>
@@ -562,8 +563,10 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 		st = kw_baselines_load(s, err);
 	if (st == KW_OK && !s->w->failed && s->module.spec)
 		st = first_call(t, err);
+	kw_log(KW_LOG_DEBUG, "judge: the candidate and the baselines are loaded");
 	if (st == KW_OK && !s->w->failed)
 		st = warm_up(t, &call_ns, err);
+	kw_log(KW_LOG_DEBUG, "judge: a call takes %.3f ms", call_ns * 1e-6);
 	t->anew = false;
 	t->batch = call_ns <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;
 	if (st == KW_OK && !s->w->failed && s->module.spec && t->batch > 1)

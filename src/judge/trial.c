@@ -21,6 +21,7 @@
 #define SOME_IN 10         /* on special values: a whole group whose statistics are hard to get */
 #define PLAIN_TIMES 4      /* an honest kernel may err this many times as much as a plain one (compare.h) */
 #define LINGER_NS 1000000
+#define LONG_PAUSES 3
 #define SUSPICIONS 60      /* longer pauses that must all be busy: threads on their way to sleep get there meanwhile, also where
 			    * a virtual machine's own memory arrives late and that counts as their time (35 ms were seen) */
 
@@ -539,6 +540,10 @@ static bool stays_busy(struct stage *s)
 {
 	for (int i = 0; i < SUSPICIONS; i++)
 		if (kw_player_linger(s->player, 4 * LINGER_NS) <= LINGER_NS)
+			return false;
+	/* What continuing and stopping a process of many threads costs is the same for any pause; work is not. */
+	for (int i = 0; i < LONG_PAUSES; i++)
+		if (kw_player_linger(s->player, 64 * LINGER_NS) <= 16 * LINGER_NS)
 			return false;
 	return true;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "ops/bench_internal.h"
 #include "python/python.h"
 #include "search/ahead.h"
@@ -65,6 +66,7 @@ static enum kw_status say(struct server *s, json_t *j)
 
 static enum kw_status at(struct server *s, const char *step, const struct entry *e)
 {
+	kw_log(KW_LOG_DEBUG, "bench: %s %s", step, e ? e->key : "");
 	return say(s, json_pack("{s:s, s:s}", "at", step, "key", e ? e->key : ""));
 }
 
@@ -79,6 +81,7 @@ static enum kw_status end(struct server *s, struct entry *e, struct kw_bench_end
 	enum kw_status status;
 
 	e->over = true;
+	kw_log(KW_LOG_DEBUG, "bench: %s is over", e->key);
 	how->problem_sha = e->problem_sha;
 	how->candidate_sha = e->candidate_sha;
 	how->again = e->again;
@@ -249,6 +252,7 @@ static void read_problem(void *arg, size_t i)
 		e->why.status = kw_op_task_load(path, NULL, 0, &e->task, &e->why);
 	e->loaded = e->why.status == KW_OK;
 	e->load_ns = kw_now_ns() - start;
+	kw_log(KW_LOG_DEBUG, "bench: %s was read in %.2f s", e->key, (double)e->load_ns * 1e-9);
 }
 
 static enum kw_status load(struct server *s, struct entry *e)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/file.h"
 #include "base/proc.h"
 
@@ -563,6 +564,7 @@ enum kw_status kw_python_ask(struct kw_python *p, json_t *request, const int *fd
 			ended(p, a, t.end, timeout_ms);
 	}
 	a->wall_ns = kw_now_ns() - begin;
+	kw_log(KW_LOG_DEBUG, "Python (%s): %.60s took %.2f s", p->file, text.ptr ? text.ptr : "", (double)a->wall_ns * 1e-9);
 	json_decref(request);
 	kw_buf_release(&text);
 	return s;
