@@ -188,7 +188,7 @@ static enum kw_status search(const struct kw_cmd *cmd, const struct own *own, st
 
 static void print_record(const struct kw_rule_record *r)
 {
-	printf("%s: applied %d time(s)", r->rule, r->tried);
+	printf("%s: applied %d time%s", r->rule, r->tried, r->tried == 1 ? "" : "s");
 	if (r->promised)
 		printf(", kept %.0f%% of what it promised (last: at most %.0f%% of the time predicted, %.0f%% measured)\n", 100 * r->kept,
 		       100 * r->predicted, 100 * r->measured);

@@ -34,7 +34,7 @@ struct kw_explained_group {
 struct kw_falls_short {
 	const char *label, *baseline;
 	double ns, baseline_ns, sol;
-	const char *why;                  /* finding that says what is missing; "" */
+	const char *evidence, *missing;   /* of the finding that says why, and what to change; "" where none does */
 };
 struct kw_explanation {
 	struct kw_explained_input *inputs;

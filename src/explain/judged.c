@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "explain/explain.h"
+#include "explain/explanation.h"
 #include "explain/ledger.h"
 #include "profile/input.h"
 
@@ -187,6 +188,56 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 		good = good && (!k || (kw_explain_launch(&set, k, NULL, &scratch, &e) && keep(&e, a, out, count)));
 		if (!good)
 			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for findings");
+	}
+	kw_rules_release(rules, set.count);
+	kw_arena_release(&scratch);
+	return status;
+}
+
+static bool keep_shortfall(const struct kw_case_result *c, const struct kw_baseline_time *best, const struct kw_explained *e, struct kw_arena *a,
+			   struct kw_falls_short *out)
+{
+	bool good = true;
+
+	*out = (struct kw_falls_short){ .ns = c->times.median_ns, .baseline_ns = best->times.median_ns, .sol = c->sol };
+	out->label = copy(a, c->label, &good);
+	out->baseline = copy(a, best->name, &good);
+	out->evidence = copy(a, e->count ? e->findings[0].evidence : "", &good);
+	out->missing = copy(a, e->count ? e->findings[0].directive : "", &good);
+	return good;
+}
+
+enum kw_status kw_explain_shortfalls(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
+				     struct kw_falls_short **out, size_t *count, struct kw_error *err)
+{
+	struct kw_rule *rules = NULL;
+	struct kw_rule_set set = { 0 };
+	struct kw_arena scratch;
+	struct kw_launches facts;
+	bool good, gpu = kw_explain_on_gpu(v);
+	enum kw_status status;
+
+	*count = 0;
+	*out = kw_arena_calloc(a, v->case_count + 1, sizeof(**out));
+	kw_arena_init(&scratch, SCRATCH_BYTES);
+	status = *out ? kw_rules_load(&scratch, &rules, &set.count, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a report");
+	set.rules = rules;
+	kw_launches_init(&facts, &scratch, name);
+	if (status == KW_OK)
+		kw_input_read(kw_input_recognise(name, source, strlen(source)), source, strlen(source), &facts);
+	for (size_t i = 0; i < v->case_count && status == KW_OK; i++) {
+		const struct kw_case_result *c = &v->cases[i];
+		const struct kw_baseline_time *best = kw_case_best_baseline(c);
+		struct kw_explained e = { 0 };
+		struct kw_launches one;
+
+		if (!c->perf || !c->has_times || !best || !(best->times.median_ns < c->times.median_ns))
+			continue;
+		kw_launches_init(&one, &scratch, name);
+		good = kw_explain_add_case(&one, c, gpu, &facts) &&
+		       (one.count == 0 || (kw_explain_launch(&set, one.list[0], NULL, &scratch, &e) && keep_shortfall(c, best, &e, a, &(*out)[(*count)++])));
+		if (!good)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a report");
 	}
 	kw_rules_release(rules, set.count);
 	kw_arena_release(&scratch);

@@ -15,6 +15,10 @@
  * which ranking uses; NULL: none. */
 enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_store *memory,
 				 struct kw_arena *a, struct kw_finding **out, size_t *count, struct kw_error *err);
+struct kw_falls_short;
+/* The timed cases in which the best baseline is faster, each with the finding that says why. */
+enum kw_status kw_explain_shortfalls(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,
+				     struct kw_falls_short **out, size_t *count, struct kw_error *err);
 /* The timed case that takes longest, which the findings are about; NULL: none was timed. */
 const struct kw_case_result *kw_explain_longest(const struct kw_verdict *v);
 

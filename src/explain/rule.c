@@ -1,5 +1,6 @@
 #include "explain/rule.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,12 +396,37 @@ static const char *say_braces(const struct kw_rule *r, const char *p, const stru
 	return end + 1;
 }
 
+/* "(s)" is an s behind any number but 1, "(is|are)" the one or the other: whatever stood in braces last. *p stays where there is none. */
+static bool agree(const char **p, bool one, struct kw_buf *out)
+{
+	const char *start = *p + 1, *bar = start, *end;
+
+	if (strncmp(*p, "(s)", 3) == 0) {
+		if (!one)
+			kw_buf_addc(out, 's');
+		*p += 3;
+		return true;
+	}
+	while (isalpha((unsigned char)*bar) || *bar == ' ')
+		bar++;
+	for (end = *bar == '|' ? bar + 1 : bar; isalpha((unsigned char)*end) || *end == ' ';)
+		end++;
+	if (**p != '(' || *bar != '|' || *end != ')')
+		return false;
+	if (one)
+		kw_buf_add(out, start, (size_t)(bar - start));
+	else
+		kw_buf_add(out, bar + 1, (size_t)(end - bar - 1));
+	*p = end + 1;
+	return true;
+}
+
 const char *kw_rule_say(const struct kw_rule *r, const char *sentence, const struct kw_facts *f, struct kw_arena *a)
 {
 	struct kw_arena scratch; /* expressions of the braces */
 	struct kw_buf out;
 	size_t part = 0;
-	bool missing = false, inside = false;
+	bool missing = false, inside = false, one = false;
 	const char *text;
 
 	if (!sentence)
@@ -419,8 +445,11 @@ const char *kw_rule_say(const struct kw_rule *r, const char *sentence, const str
 			inside = false;
 			p += 2;
 		} else if (*p == '{') {
+			size_t before = out.len;
+
 			p = say_braces(r, p, f, &scratch, &out, &missing);
-		} else {
+			one = out.len == before + 1 && out.ptr[before] == '1';
+		} else if (*p != '(' || !agree(&p, one, &out)) {
 			kw_buf_addc(&out, *p++);
 		}
 	}

@@ -54,6 +54,7 @@ static enum kw_status falls_short(const struct kw_verdict *v, struct kw_op_expla
 						 c->times.median_ns,
 						 best->times.median_ns,
 						 c->sol,
+						 e->count ? e->findings[0].evidence : "",
 						 e->count ? e->findings[0].directive : "" };
 	}
 	out->all.falls_short = list;

@@ -45,6 +45,18 @@ static double plot_y(double rate, double peak)
 	return 20 + -log10(fmin(fmax(rate / peak, 1e-5), 1)) / 5 * (PLOT - 60);
 }
 
+/* Tens on both axes, and what they are. */
+static void axes(struct kw_buf *out)
+{
+	for (int e = -2; e <= 4; e++)
+		kw_buf_printf(out, "<line class=\"g\" x1=\"%.1f\" y1=\"20\" x2=\"%.1f\" y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>",
+			      plot_x(pow(10, e)), plot_x(pow(10, e)), PLOT - 40, plot_x(pow(10, e)), PLOT - 26, pow(10, e));
+	for (int e = -5; e <= 0; e++)
+		kw_buf_printf(out, "<line class=\"g\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g%%</text>", LEFT,
+			      plot_y(pow(10, e), 1), WIDE - 40, plot_y(pow(10, e), 1), LEFT - 8, plot_y(pow(10, e), 1) + 4, 100 * pow(10, e));
+	kw_buf_printf(out, "<text x=\"8\" y=\"14\">share of the arithmetic's ceiling, against flops a byte</text>");
+}
+
 /* The classical picture where flops, bytes and both ceilings are known. */
 static void roofline_plot(const struct kw_launch *k, struct kw_buf *out)
 {
@@ -57,9 +69,13 @@ static void roofline_plot(const struct kw_launch *k, struct kw_buf *out)
 	ridge = v[KW_M_PEAK_FLOPS] / v[KW_M_PEAK_RATE];
 	intensity = v[KW_M_FLOPS] / bytes;
 	kw_buf_printf(out,
-		      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline\"><polyline class=\"r\" "
+		      "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline\">",
+		      WIDE, PLOT);
+	axes(out);
+	kw_buf_printf(out,
+		      "<polyline class=\"r\" "
 		      "points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/>",
-		      WIDE, PLOT, plot_x(0.01), plot_y(0.01 * v[KW_M_PEAK_RATE], v[KW_M_PEAK_FLOPS]), plot_x(ridge),
+		      plot_x(0.01), plot_y(0.01 * v[KW_M_PEAK_RATE], v[KW_M_PEAK_FLOPS]), plot_x(ridge),
 		      plot_y(1, 1), plot_x(1e4), plot_y(1, 1));
 	kw_buf_printf(out,
 		      "<circle class=\"d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/><text x=\"%d\" y=\"%d\">flops a byte: "
@@ -87,22 +103,36 @@ static void units(const struct kw_explained *e, struct kw_buf *out)
 	kw_buf_addz(out, "</svg>\n");
 }
 
+/* A warp that goes, or could go and is not picked, waits for nothing. */
+static bool is_stall(int metric)
+{
+	return metric != KW_M_STALL_SELECTED_PCT && metric != KW_M_STALL_NOT_SELECTED_PCT;
+}
+
 static void stalls(const struct kw_launch *k, struct kw_buf *out)
 {
-	int n = 0;
+	int list[KW_M_STALL_NOT_SELECTED_PCT - KW_M_STALL_LONG_SCOREBOARD_PCT + 1], n = 0;
+
 
 	for (int m = KW_M_STALL_LONG_SCOREBOARD_PCT; m <= KW_M_STALL_NOT_SELECTED_PCT; m += 2)
-		n += k->value[m] > 0.05;
+		if (is_stall(m) && k->value[m] > 0.05)
+			list[n++] = m;
 	if (n == 0)
 		return;
+	/* The longest first. */
+	for (int i = 1; i < n; i++)
+		for (int j = i; j > 0 && k->value[list[j]] > k->value[list[j - 1]]; j--) {
+			int swap = list[j];
+
+			list[j] = list[j - 1];
+			list[j - 1] = swap;
+		}
 	kw_buf_printf(
 		out,
 		"<h3>What warps wait for</h3><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"stall reasons\">\n",
 		WIDE, n * ROW + 8);
-	n = 0;
-	for (int m = KW_M_STALL_LONG_SCOREBOARD_PCT; m <= KW_M_STALL_NOT_SELECTED_PCT; m += 2)
-		if (k->value[m] > 0.05)
-			bar(out, n++, kw_metric_name(m - 1) + strlen("stall_"), k->value[m]);
+	for (int i = 0; i < n; i++)
+		bar(out, i, kw_metric_name(list[i] - 1) + strlen("stall_"), k->value[list[i]]);
 	kw_buf_addz(out, "</svg>\n");
 }
 
@@ -172,7 +202,7 @@ bool kw_report_explain_html(const struct kw_explanation *x, struct kw_buf *out)
 			 "<title>Why it is slow</title><style>body{font:15px/1.5 "
 			 "system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em}"
 			 "svg{width:100%;font:12px "
-			 "system-ui,sans-serif}.b{fill:#3568a8}.r{fill:none;stroke:#333;stroke-width:2}.d{fill:#c0392b}"
+			 "system-ui,sans-serif}.b{fill:#3568a8}.r{fill:none;stroke:#333;stroke-width:2}.g{stroke:#ddd}.d{fill:#c0392b}"
 			 ".v{font-weight:600}section{border-top:1px solid #ccc}p{margin:.3em 0}</style>\n<body>\n");
 	for (size_t i = 0; i < x->count; i++)
 		input(&x->inputs[i], out);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/explain.h"
+#include "report/report.h"
 
 enum { METRICS_UP_TO = 64 };
 
@@ -188,24 +189,32 @@ static json_t *input(const struct kw_explained_input *in)
 	return NULL;
 }
 
+json_t *kw_report_shortfalls_json(const struct kw_falls_short *list, size_t count)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; out && i < count; i++) {
+		const struct kw_falls_short *f = &list[i];
+
+		if (json_array_append_new(out, json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s}", "case", f->label, "baseline", f->baseline, "ns", f->ns,
+							 "baseline_ns", f->baseline_ns, "sol", f->sol, "why", f->evidence, "missing", f->missing)) != 0) {
+			json_decref(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
 json_t *kw_report_explain_json(const struct kw_explanation *x)
 {
 	const struct kw_explained_input *last = &x->inputs[x->count - 1];
-	json_t *o = json_object(), *list = json_array(), *shorts = json_array();
+	json_t *o = json_object(), *list = json_array(), *shorts = kw_report_shortfalls_json(x->falls_short, x->falls_short_count);
 	bool good = list && shorts && put(o, "verdict", text(last->verdict)) &&
 		    put(o, "bottleneck", text(last->bottleneck)) && put(o, "compared", json_boolean(x->compared)) &&
 		    put(o, "candidate_verdict", text(x->verdict_class));
 
 	for (size_t i = 0; good && i < x->count; i++)
 		good = json_array_append_new(list, input(&x->inputs[i])) == 0;
-	for (size_t i = 0; good && i < x->falls_short_count; i++) {
-		const struct kw_falls_short *f = &x->falls_short[i];
-
-		good = json_array_append_new(shorts,
-					     json_pack("{s:s, s:s, s:f, s:f, s:f, s:s}", "case", f->label, "baseline",
-						       f->baseline, "ns", f->ns, "baseline_ns", f->baseline_ns, "sol",
-						       f->sol, "missing", f->why ? f->why : "")) == 0;
-	}
 	good = put(o, "inputs", list) && good;
 	good = put(o, "falls_short", shorts) && good;
 	if (good)

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "report/explain.h"
+#include "report/report.h"
 #include "report/table.h"
 
 enum { SHOWN_FINDINGS = 3, SHOWN_LAUNCHES = 6, SHOWN_GROUPS = 15, SHOWN_NOTES = 8, BAR = 40, ARENA_BYTES = 64 << 20 };
@@ -229,19 +230,21 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 	return true;
 }
 
-static void shortfalls(const struct kw_explanation *x, struct kw_buf *out)
+void kw_report_shortfalls(const struct kw_falls_short *list, size_t count, struct kw_buf *out)
 {
 	char a[64], b[64];
 
-	if (!x->falls_short_count)
+	if (!count)
 		return;
 	kw_buf_addz(out, "where it falls short of the best baseline:\n");
-	for (size_t i = 0; i < x->falls_short_count; i++) {
-		const struct kw_falls_short *f = &x->falls_short[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct kw_falls_short *f = &list[i];
 
 		kw_buf_printf(out, "  %s: %s against %s of %s (%.2fx)%s%s\n", f->label,
 			      kw_human_ns(f->ns, a, sizeof(a)), kw_human_ns(f->baseline_ns, b, sizeof(b)), f->baseline,
-			      f->ns / f->baseline_ns, f->why[0] ? ": " : "", f->why);
+			      f->ns / f->baseline_ns, f->evidence[0] ? ": " : "; no finding says why, a profile would", f->evidence);
+		if (f->missing[0])
+			kw_buf_printf(out, "    missing: %s\n", f->missing);
 	}
 }
 
@@ -258,7 +261,7 @@ bool kw_report_explain_text(const struct kw_explanation *x, bool whole, struct k
 	}
 	if (x->verdict_class[0] && strcmp(x->verdict_class, "ok") != 0)
 		kw_buf_printf(out, "the candidate is not right, so it was not timed: %s\n", x->verdict_class);
-	shortfalls(x, out);
+	kw_report_shortfalls(x->falls_short, x->falls_short_count, out);
 	kw_arena_release(&a);
 	return good && !out->full;
 }

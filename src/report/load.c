@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
+#include "explain/judged.h"
 #include "report/report.h"
 
 enum { REPORT_MAX_BYTES = 512 << 20 };
@@ -81,6 +83,20 @@ static enum kw_status load_best(struct kw_report *r, struct kw_error *err)
 	return KW_OK;
 }
 
+/* A source that is no longer there, or a backend that is not known here, is no reason to have no report. */
+static enum kw_status load_shortfalls(struct kw_report *r, struct kw_store *s, struct kw_error *err)
+{
+	const struct kw_backend *b = r->has_best ? kw_backend_find(r->best.backend ? r->best.backend : "") : NULL;
+	const char *source = NULL, *backend, *label;
+	char name[64];
+	size_t len;
+
+	if (!b || kw_store_candidate_get(s, r->best_row.candidate_sha, &r->arena, &source, &len, &backend, &label, NULL) != KW_OK || !source)
+		return KW_OK;
+	snprintf(name, sizeof(name), "kernel%.*s", (int)strcspn(b->extensions, " "), b->extensions);
+	return kw_explain_shortfalls(source, name, &r->best, &r->arena, &r->falls_short, &r->falls_short_count, err);
+}
+
 static enum kw_status add_calls_of_parts(struct kw_report *r, struct kw_store *s, struct kw_error *err)
 {
 	struct kw_run_row *items = NULL;
@@ -126,6 +142,8 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the report");
 	if (status == KW_OK)
 		status = load_best(r, err);
+	if (status == KW_OK)
+		status = load_shortfalls(r, s, err);
 	if (status == KW_OK)
 		status = kw_store_run_result(s, run_id, &r->arena, &r->result, err);
 	if (status == KW_OK)

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "core/verdict.h"
+#include "explain/explanation.h"
 #include "store/store.h"
 
 struct kw_report_count {
@@ -36,6 +37,8 @@ struct kw_report {
 	bool has_best, proven;            /* proven: the best of a run that is over; else it is the best so far */
 	struct kw_verdict_row best_row;
 	struct kw_verdict best;           /* from its record */
+	struct kw_falls_short *falls_short; /* cases in which the best baseline is faster than the best */
+	size_t falls_short_count;
 	struct kw_result_list result;
 	json_t *tune, *files, *reasons;   /* NULL when the run has none */
 	json_t *parts;                    /* likewise: what became of the parts of a task of several operations */
@@ -52,6 +55,9 @@ json_t *kw_report_json(const struct kw_report *r);       /* NULL: out of memory 
 void kw_report_verdict_text(const struct kw_verdict *v, const char *name, struct kw_buf *out);
 /* The verdict of a stored row, from its record. Initialises v (release it on KW_OK only). */
 enum kw_status kw_report_verdict_load(const struct kw_verdict_row *row, struct kw_verdict *v, struct kw_error *err);
+/* "where it falls short of the best baseline", a case a line; nothing where there is none. */
+void kw_report_shortfalls(const struct kw_falls_short *list, size_t count, struct kw_buf *out);
+json_t *kw_report_shortfalls_json(const struct kw_falls_short *list, size_t count); /* NULL: out of memory */
 /* Two runs of the same task side by side: case, times, ratio, or "no difference". */
 void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, struct kw_buf *out);
 json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b);

@@ -106,7 +106,7 @@ json_t *kw_report_json(const struct kw_report *r)
 
 	/* What is not proven is never called the best. */
 	good = good && json_object_set(o, r->proven ? "best" : "best_so_far", best) == 0 &&
-	       set(o, r->proven ? "best_so_far" : "best", json_null()) && set(o, "rounds", list_of(r, r->round_count, round_json)) &&
+	       set(o, r->proven ? "best_so_far" : "best", json_null()) && set(o, "falls_short", kw_report_shortfalls_json(r->falls_short, r->falls_short_count)) && set(o, "rounds", list_of(r, r->round_count, round_json)) &&
 	       set(o, "counts", list_of(r, r->count_count, count_json)) &&
 	       set(o, "curve", list_of(r, r->curve_count, point_json)) &&
 	       set(o, "result", kw_result_list_to_json(&r->result)) &&

@@ -234,6 +234,7 @@ void kw_report_text(const struct kw_report *r, struct kw_buf *out)
 		reasons(r, out);
 	else
 		best(r, out);
+	kw_report_shortfalls(r->falls_short, r->falls_short_count, out);
 	tuner(r, out);
 	models(r, out);
 	counts(r, out);

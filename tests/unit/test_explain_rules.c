@@ -117,6 +117,22 @@ static void test_conditions(void)
 	ok(kw_condition_parse(deep, NULL, &arena, &c, "t", &err) == KW_ERR_INPUT, "nested too deeply");
 }
 
+static void test_agreement(void)
+{
+	static const char rule[] = "title: t\nabout: cpu\nwhen: c_loops > 0\nevidence: \"{c_loops:int} loop(s) (is|are) slow and add(s|) (x) up\"\ndirective: d\n"
+				   "change: c\ncheck: k\nwrong_when: w\nsource: s\nexample: { c_loops: 2 }\n";
+	double now[KW_M_COUNT];
+	struct kw_facts f = { .now = now };
+	struct kw_rule r;
+
+	is_int(kw_rule_parse("knowledge/rules/x.yaml", rule, strlen(rule), &arena, &r, &err), KW_OK, "a rule with words that agree");
+	clear(now);
+	now[KW_M_C_LOOPS] = 1;
+	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "1 loop is slow and adds (x) up", "with one");
+	now[KW_M_C_LOOPS] = 11;
+	is_str(kw_rule_say(&r, r.evidence, &f, &arena), "11 loops are slow and add (x) up", "with several");
+}
+
 static void test_bad_rules(void)
 {
 	static const char good[] = "title: t\nabout: gpu\nwhen: dram_pct > 1\nevidence: \"{dram_pct:1}\"\ndirective: "
@@ -234,6 +250,7 @@ int main(void)
 	kw_rules_release(rules, n);
 	test_conditions();
 	test_bad_rules();
+	test_agreement();
 	test_sentences();
 	fails_cleanly("KW_FAIL_ALLOC", 4000, scenario, NULL, "an explanation, out of memory");
 	kw_arena_release(&arena);
