@@ -2,7 +2,8 @@
  *
  * A device knows nothing of right or wrong. It offers *sessions*: K slots of working buffers that the judge can fill
  * and read, and a player process in which one artefact at a time runs on them. On `cpu` a slot's buffers are memfds
- * mapped into both; on GPUs (later) they are exported allocations, and fill and read happen on the device.
+ * mapped into both; on `nvidia` they are exported allocations, filled and read on the device; on `opencl` they are memfds too, copied
+ * to the device before the clock and back after it.
  *
  * Life: session_new -> [fill slots through slot_ptr] -> player_start -> load -> run ... -> player_stop -> free.
  * A session may have several players at once on the same slots (candidate and trusted baselines), at most one

@@ -31,26 +31,26 @@ struct kw_gpu {
 
 /* ---- life ---- */
 
-static enum kw_status build(struct kw_gpu *g, struct kw_error *err)
+enum kw_status kw_gpu_program(struct kw_device *dev, const char *source, struct kw_program **out, struct kw_error *err)
 {
-	struct kw_candidate c = { .name = "gpu.cu", .backend = "cuda", .origin = "the judge" };
+	struct kw_candidate c = { .name = kw_path_base(source), .backend = "cuda", .origin = "the judge" };
 	struct kw_bound_plan none = { .applicable = true };
-	struct kw_build_opts o = { .arch = g->dev->hardware.arch, .trusted = true };
+	struct kw_build_opts o = { .arch = dev->hardware.arch, .trusted = true };
 	struct kw_build_result r = { 0 };
 	struct kw_arena a;
 	char *text = NULL;
 	enum kw_status st;
 
 	kw_arena_init(&a, 4u << 20);
-	st = kw_data_read(SOURCE, &a, &text, &c.source_len, err);
+	st = kw_data_read(source, &a, &text, &c.source_len, err);
 	c.source = text;
 	if (st == KW_OK)
 		st = kw_build(kw_backend_find("cuda"), &c, &none, &o, &r, err);
 	if (st == KW_OK && r.cls != KW_V_OK)
-		st = kw_fail(err, KW_ERR_BUG, SOURCE, "does not compile: %.300s",
+		st = kw_fail(err, KW_ERR_BUG, source, "does not compile: %.300s",
 			     r.artefact.diagnostic_count ? r.artefact.diagnostics[0].message : "no message");
 	if (st == KW_OK)
-		st = g->ops->load(g->dev, &r.artefact, &g->program, err);
+		st = dev->ops->compute->load(dev, &r.artefact, out, err);
 	kw_build_result_release(&r);
 	kw_arena_release(&a);
 	return st;
@@ -72,7 +72,7 @@ enum kw_status kw_gpu_open(struct kw_device *dev, struct kw_gpu **out, struct kw
 	g->blocks = dev->hardware.units * BLOCKS_PER_UNIT;
 	if (g->blocks < 1 || g->blocks > BLOCKS_MAX)
 		g->blocks = BLOCKS_MAX;
-	st = build(g, err);
+	st = kw_gpu_program(dev, SOURCE, &g->program, err);
 	if (st == KW_OK)
 		st = g->ops->alloc(dev, BLOCKS_MAX * sizeof(struct part), &g->parts, err);
 	if (st == KW_OK) {

@@ -15,6 +15,8 @@ struct kw_gpu;
 /* NULL in *out: the device needs none, or there is no compiler for it; that is no error. */
 enum kw_status kw_gpu_open(struct kw_device *dev, struct kw_gpu **out, struct kw_error *err);
 void kw_gpu_close(struct kw_gpu *g);
+/* Code of ours ("src/judge/gpu.cu") built for a device that computes, and loaded. KW_ERR_ENV: there is no compiler. */
+enum kw_status kw_gpu_program(struct kw_device *dev, const char *source, struct kw_program **out, struct kw_error *err);
 /* Fills input i of a slot; *done false: not a fill that the device can make. */
 enum kw_status kw_gpu_fill(struct stage *s, int slot, int i, enum kw_fill fill, uint64_t seed, bool *done, struct kw_error *err);
 /* Poisons tensor i of a slot. */

@@ -1,9 +1,8 @@
 #include "judge/matrix.h"
 
-#include "backend/backend.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "device/ceiling_store.h"
+#include "judge/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,31 +88,6 @@ const char *kw_matrix_kernel(enum kw_rate r, const char *arch, double *flops, in
 
 /* ---- measuring ---- */
 
-static enum kw_status load(struct kw_device *d, struct kw_program **out, struct kw_error *err)
-{
-	struct kw_candidate c = { .name = "matrix.cu", .backend = "cuda", .origin = "the judge" };
-	struct kw_bound_plan none = { .applicable = true };
-	struct kw_build_opts o = { .arch = d->hardware.arch, .trusted = true };
-	struct kw_build_result r = { 0 };
-	struct kw_arena a;
-	char *text = NULL;
-	enum kw_status st;
-
-	kw_arena_init(&a, 4u << 20);
-	st = kw_data_read(SOURCE, &a, &text, &c.source_len, err);
-	c.source = text;
-	if (st == KW_OK)
-		st = kw_build(kw_backend_find("cuda"), &c, &none, &o, &r, err);
-	if (st == KW_OK && r.cls != KW_V_OK)
-		st = kw_fail(err, KW_ERR_BUG, SOURCE, "does not compile: %.300s",
-			     r.artefact.diagnostic_count ? r.artefact.diagnostics[0].message : "no message");
-	if (st == KW_OK)
-		st = d->ops->compute->load(d, &r.artefact, out, err);
-	kw_build_result_release(&r);
-	kw_arena_release(&a);
-	return st;
-}
-
 struct run {
 	struct kw_device *d;
 	struct kw_program *program;
@@ -179,7 +153,7 @@ static enum kw_status measure_rate(struct kw_device *d, enum kw_rate rate, struc
 	if (!r.kernel)
 		return KW_NO;
 	r.grid[0] = (int64_t)blocks * d->hardware.units;
-	st = load(d, &r.program, err);
+	st = kw_gpu_program(d, SOURCE, &r.program, err);
 	if (st == KW_OK)
 		st = d->ops->compute->alloc(d, 64, &r.never, err);
 	if (st == KW_OK)
