@@ -91,12 +91,14 @@ static struct token string(struct lexer *l, struct token t)
 struct token lex_next(struct lexer *l)
 {
 	static const char *const two[] = { "**", "//", "==", "!=", "<=", ">=" };
-	struct token t = { 0 };
+	struct token t = { .line = l->line, .column = (int)(l->s - l->line_start) + 1 };
 
 	skip_blanks(l);
-	t.line = l->line;
-	t.column = (int)(l->s - l->line_start) + 1;
 	t.text = (struct kw_str){ l->s, l->s < l->end };
+	if (l->s < l->end || t.line == l->line) { /* else the end is behind the last token, not where an open bracket led */
+		t.line = l->line;
+		t.column = (int)(l->s - l->line_start) + 1;
+	}
 	if (l->s == l->end) {
 		t.kind = T_END;
 		return t;

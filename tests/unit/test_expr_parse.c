@@ -39,6 +39,7 @@ static void test_refused(void)
 	refused("x / 0 + 1 / 0", "(command line):1:11", "division by zero");
 	refused("rows // (rows - rows)", "(command line):1:6", "division by zero");
 	refused("x +", "(command line):1:4", "the line ends here");
+	refused("x + (\n\n  ", "(command line):1:6", "the line ends here");
 	refused("x + )", "(command line):1:5", "expected a value, not ')'");
 	refused("(x", "(command line):1:3", "expected ')'");
 	refused("x x", "(command line):1:3", "expected an operator");
