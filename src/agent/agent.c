@@ -257,6 +257,7 @@ static size_t prompt_limit(const struct kw_agent *g)
 static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, const char *again, size_t limit, struct kw_arena *a,
 			      struct call *c, struct kw_error *err)
 {
+	struct kw_arena parts;
 	struct kw_prompt p;
 	enum kw_status status;
 
@@ -270,12 +271,18 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	status = recall(g, c, a, err);
 	if (status != KW_OK || c->has_answer || spent(g))
 		return status;
-	status = kw_prompt_make(r->role, r->facts, limit, a, &p, err);
+	/* What a prompt is made of is many times its text, and there may be many prompts at once. */
+	kw_arena_init(&parts, scratch_bytes);
+	status = kw_prompt_make(r->role, r->facts, limit, &parts, &p, err);
+	if (status == KW_OK) {
+		c->prompt = again ? kw_arena_printf(a, "%s\n## Your last answer could not be used\n%s\n", p.text, again)
+				  : kw_arena_strdup(a, p.text);
+		if (!c->prompt)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	}
+	kw_arena_release(&parts);
 	if (status != KW_OK)
 		return status;
-	c->prompt = again ? kw_arena_printf(a, "%s\n## Your last answer could not be used\n%s\n", p.text, again) : p.text;
-	if (!c->prompt)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
 	c->ask.prompt = c->prompt;
 	c->wanted = true;
 	return KW_OK;

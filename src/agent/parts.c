@@ -19,8 +19,8 @@ static const struct {
 	const char *backend, *language, *marker, *launch;
 } languages[] = {
 	{ "c", "C17", "//@", "" },
-	{ "cuda", "CUDA C++", "//@", "grid=(rows) block=(BLOCK) [smem=BYTES] " },
-	{ "opencl", "OpenCL C 1.2", "//@", "grid=(rows) block=(BLOCK) [smem=BYTES] " },
+	{ "cuda", "CUDA C++", "//@", "grid=(rows) block=(BLOCK) [smem=(BYTES)] " },
+	{ "opencl", "OpenCL C 1.2", "//@", "grid=(rows) block=(BLOCK) [smem=(BYTES)] " },
 	{ "triton", "Triton (Python)", "#@", "grid=(rows) " },
 };
 

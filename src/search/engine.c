@@ -152,16 +152,27 @@ static enum kw_status judge_full(struct kw_search *s, const struct kw_candidate 
 	return status;
 }
 
+/* Room for one more in an array of an arena: it is copied when its length is a power of two, and so log n times. NULL: no memory. */
+static void *grown(struct kw_arena *a, void *old, size_t count, size_t size)
+{
+	void *room;
+
+	if (count & (count - 1))
+		return old;
+	room = kw_arena_calloc(a, count ? 2 * count : 1, size);
+	if (room && count)
+		memcpy(room, old, count * size);
+	return room;
+}
+
 static enum kw_status keep_report(struct kw_search_result *r, const struct kw_tune_report *t, struct kw_error *err)
 {
-	struct kw_tune_report *grown = kw_arena_calloc(&r->arena, r->tune_count + 1, sizeof(*grown));
+	struct kw_tune_report *room = grown(&r->arena, r->tunes, r->tune_count, sizeof(*room));
 
-	if (!grown)
+	if (!room)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's reports");
-	if (r->tune_count)
-		memcpy(grown, r->tunes, r->tune_count * sizeof(*grown));
-	grown[r->tune_count++] = *t;
-	r->tunes = grown;
+	room[r->tune_count++] = *t;
+	r->tunes = room;
 	return KW_OK;
 }
 
@@ -221,14 +232,12 @@ static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struc
 static enum kw_status keep_round(struct kw_search *s, const struct kw_round *round, struct kw_search_result *r,
 				 struct kw_error *err)
 {
-	struct kw_round *grown = kw_arena_calloc(s->arena, r->round_count + 1, sizeof(*grown));
+	struct kw_round *room = grown(s->arena, r->rounds, r->round_count, sizeof(*room));
 
-	if (!grown)
+	if (!room)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the rounds");
-	if (r->round_count)
-		memcpy(grown, r->rounds, r->round_count * sizeof(*grown));
-	grown[r->round_count++] = *round;
-	r->rounds = grown;
+	room[r->round_count++] = *round;
+	r->rounds = room;
 	return kw_store_round_put(s->store, s->run_id, round, err);
 }
 

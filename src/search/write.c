@@ -13,12 +13,15 @@ enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct k
 {
 	*w = (struct kw_writer){ .s = s };
 	w->history = kw_arena_calloc(s->arena, KW_HISTORY_MAX, sizeof(*w->history));
-	return w->history ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+	w->known = kw_arena_calloc(s->arena, KW_KNOWN_FINDINGS, sizeof(*w->known));
+	return w->history && w->known ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
 }
 
 /* What is known without a profiler. A prompt without it is still a prompt: what goes wrong here is said, and nothing more. */
-static void add_findings(struct kw_search *s, const struct kw_ranked *parent, struct kw_prompt_facts *out)
+static void add_findings(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out)
 {
+	struct kw_search *s = w->s;
+	struct kw_known_findings *k;
 	const struct kw_backend *b = kw_backend_find(parent->candidate.backend);
 	const char *name = kw_arena_printf(s->arena, "kernel%.*s", b ? (int)strcspn(b->extensions, " ") : 2,
 					   b ? b->extensions : ".c");
@@ -28,9 +31,18 @@ static void add_findings(struct kw_search *s, const struct kw_ranked *parent, st
 	kw_error_reset(&err);
 	if (!parent->verdict || !name)
 		return;
+	for (k = w->known; k < w->known + KW_KNOWN_FINDINGS; k++)
+		if (k->verdict == parent->verdict && strcmp(k->sha, parent->candidate.sha256) == 0) {
+			out->findings = k->findings;
+			out->finding_count = k->count;
+			return;
+		}
 	if (kw_explain_judged(parent->candidate.source, name, parent->verdict, s->memory, s->arena, &findings, &out->finding_count, &err) != KW_OK)
 		kw_search_reason(s, "no findings for %s: %s", parent->candidate.name, err.text);
 	out->findings = findings;
+	memmove(w->known + 1, w->known, (KW_KNOWN_FINDINGS - 1) * sizeof(*w->known));
+	w->known[0] = (struct kw_known_findings){ .verdict = parent->verdict, .findings = findings, .count = out->finding_count };
+	memcpy(w->known[0].sha, parent->candidate.sha256, sizeof(w->known[0].sha));
 }
 
 void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out)
@@ -44,7 +56,7 @@ void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, 
 		return;
 	out->parent = &parent->candidate;
 	out->parent_verdict = parent->verdict;
-	add_findings(s, parent, out);
+	add_findings(w, parent, out);
 }
 
 void kw_writer_note(struct kw_writer *w, const char *fmt, ...)

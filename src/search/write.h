@@ -5,7 +5,15 @@
 
 #include "search/strategy.h"
 
-enum { KW_STEPS_MAX = 8, KW_HISTORY_MAX = 4096 };
+enum { KW_STEPS_MAX = 8, KW_HISTORY_MAX = 4096, KW_KNOWN_FINDINGS = 16 };
+
+/* What was found in a kernel: a parent of many children is looked at once. */
+struct kw_known_findings {
+	char sha[KW_SHA256_HEX];
+	const struct kw_verdict *verdict;
+	struct kw_finding *findings;
+	size_t count;
+};
 
 struct kw_writer {
 	struct kw_search *s;
@@ -14,6 +22,7 @@ struct kw_writer {
 	const char *steps[KW_STEPS_MAX];  /* of the planner, in its order */
 	size_t step_count, step_next;
 	char steps_of[KW_SHA256_HEX];     /* hash of the parent that they are for; "" none */
+	struct kw_known_findings *known;  /* of the parents that were asked about last */
 };
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err);
 /* The facts that every role is told; parent may be NULL. */
