@@ -80,6 +80,25 @@ static const char *family(const struct filler *x)
 	return x->f->expr ? kw_family_name(kw_expr_family(x->f->expr)) : "mixed";
 }
 
+/* The forms and defaults of the functions in a reference: gelu has two, and attention a scale that nobody wrote. */
+static void meanings(struct filler *x)
+{
+	const struct kw_expr *e = x->f->task->expr ? x->f->expr : NULL;
+	bool any = false;
+
+	for (size_t i = 0; e && i < e->node_count; i++) {
+		const struct kw_op *op = e->nodes[i]->op;
+		bool told = !op || !kw_op_meaning(op) || kw_op_name(op)[0] == '_';
+
+		for (size_t k = 0; k < i && !told; k++)
+			told = e->nodes[k]->op == op;
+		if (told)
+			continue;
+		kw_buf_printf(&x->text, "%s- `%s`: %s\n", any ? "" : "\nIn it:\n", kw_op_name(op), kw_op_meaning(op));
+		any = true;
+	}
+}
+
 static enum kw_status fill_task(struct filler *x)
 {
 	const struct kw_task *t = x->f->task;
@@ -93,6 +112,7 @@ static enum kw_status fill_task(struct filler *x)
 	for (rest = kw_str_from(kw_task_reference_text(t)); rest.len && kw_str_split(&rest, '\n', &line);)
 		if (kw_str_trim(line).len) /* what is written in Python or C keeps its indents */
 			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(t->expr ? kw_str_trim(line) : line));
+	meanings(x);
 	if (t->grad_count)
 		kw_buf_addz(&x->text, "\nWanted is its backward pass: what arrives at each output is an input, and the outputs are the gradients.\n");
 	return add_text(x, "task");

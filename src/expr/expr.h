@@ -35,6 +35,8 @@ enum kw_node_kind {
 };
 struct kw_op;            /* one row of the op table; opaque outside expr/ but for the calls below */
 const char *kw_op_name(const struct kw_op *op);
+/* What it computes, in a line, where its name alone leaves that open; NULL: it does not. */
+const char *kw_op_meaning(const struct kw_op *op);
 
 /* A symbolic size: an integer expression over dims. The polynomial is its canonical form (internal.h);
  * the intexpr holds the canonical text: kw_intexpr_text(s.expr). Of a DIM node, shape[0] is its value. */

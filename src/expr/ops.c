@@ -10,6 +10,13 @@ static const struct kw_op table[OP_COUNT] = {
 #undef X
 };
 
+const char *kw_op_meaning(const struct kw_op *op)
+{
+	bool obvious = !op_definition(op->id) && op->kind != KW_NODE_WINDOW && op->id != OP_LINEAR && op->kind != KW_NODE_COMPOSITE;
+
+	return obvious ? NULL : op->doc;
+}
+
 const char *kw_op_name(const struct kw_op *op)
 {
 	return op ? op->name : "";

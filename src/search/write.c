@@ -7,7 +7,7 @@
 #include "backend/backend.h"
 #include "explain/judged.h"
 
-enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800 };
+enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40 };
 
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err)
 {
@@ -61,7 +61,7 @@ void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, 
 
 void kw_writer_note(struct kw_writer *w, const char *fmt, ...)
 {
-	char text[NOTE_BYTES];
+	char text[4 * NOTE_BYTES];
 	const char *kept;
 	va_list ap;
 
@@ -72,22 +72,29 @@ void kw_writer_note(struct kw_writer *w, const char *fmt, ...)
 		memmove(w->history, w->history + 1, (KW_HISTORY_MAX - 1) * sizeof(*w->history));
 		w->history_count--;
 	}
-	kept = kw_arena_strdup(w->s->arena, text);
-	if (kept)
+	kept = kw_writer_line(w, text, NOTE_BYTES);
+	if (kept[0])
 		w->history[w->history_count++] = kept;
 }
 
+/* A text that is too long ends behind a word. */
 const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most)
 {
 	struct kw_str line = kw_str_trim(kw_str_from(text));
+	bool cut = line.len > most;
 	char *out;
 
-	if (line.len > most) {
-		line.len = most;
+	if (cut) {
+		line.len = most > 3 ? most - 3 : most;
 		while (line.len && ((unsigned char)line.ptr[line.len] & 0xc0) == 0x80)
 			line.len--;
+		for (size_t i = 0; i < WORD_BYTES && i < line.len; i++)
+			if (strchr(" \n\t", line.ptr[line.len - i])) {
+				line.len -= i;
+				break;
+			}
 	}
-	out = kw_arena_str(w->s->arena, line);
+	out = kw_arena_printf(w->s->arena, KW_STR_FMT "%s", KW_STR_ARG(line), cut ? "..." : "");
 	for (char *p = out; p && *p; p++)
 		*p = *p == '\n' || *p == '\t' || *p == '\r' ? ' ' : *p;
 	return out ? out : "";
@@ -115,6 +122,14 @@ void kw_writer_note_step(struct kw_writer *w, const struct kw_step *step, const 
 	}
 }
 
+/* A compiler's message is the summary of its own output: it is said once. */
+static bool repeats(const struct kw_refusal *r)
+{
+	const char *message = r->summary ? strstr(r->summary, ": ") : NULL;
+
+	return r->cls == KW_V_BUILD_ERROR && message && r->evidence && strstr(r->evidence, message + 2);
+}
+
 const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_sha)
 {
 	const struct kw_refusal *r = &w->s->refusal;
@@ -125,14 +140,15 @@ const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_s
 			       r->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(r->subclass),
 			       r->subclass == KW_S_NONE ? kw_verdict_meaning(r->cls) : kw_subclass_meaning(r->subclass),
 			       r->case_label ? ", in case " : "", r->case_label ? r->case_label : "",
-			       r->tune && r->tune[0] ? ", at " : "", r->tune ? r->tune : "", r->summary ? r->summary : "",
-			       r->evidence ? r->evidence : "");
+			       r->tune && r->tune[0] ? ", at " : "", r->tune ? r->tune : "",
+			       r->summary && !repeats(r) ? r->summary : "", r->evidence ? r->evidence : "");
 }
 
 /* The lines of an answer that begin with STEP:. */
 static enum kw_status take_steps(struct kw_writer *w, const char *text, struct kw_error *err)
 {
 	struct kw_str rest = kw_str_from(text), line;
+	const char *step;
 
 	w->step_count = w->step_next = 0;
 	while (rest.len && kw_str_split(&rest, '\n', &line) && w->step_count < KW_STEPS_MAX) {
@@ -144,10 +160,10 @@ static enum kw_status take_steps(struct kw_writer *w, const char *text, struct k
 		line = kw_str_trim((struct kw_str){ line.ptr + 5, line.len - 5 });
 		if (line.len == 0)
 			continue;
-		line.len = line.len < STEP_TEXT_BYTES ? line.len : STEP_TEXT_BYTES;
-		w->steps[w->step_count] = kw_arena_str(w->s->arena, line);
-		if (!w->steps[w->step_count++])
+		step = kw_arena_str(w->s->arena, line);
+		if (!step)
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a plan");
+		w->steps[w->step_count++] = kw_writer_line(w, step, STEP_TEXT_BYTES);
 	}
 	return KW_OK;
 }

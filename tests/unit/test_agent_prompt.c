@@ -59,6 +59,7 @@ static void test_parts(void)
 	is_str(q.dropped[q.dropped_count - 1], strstr(q.text, "round 1: first") ? q.dropped[q.dropped_count - 1] : "attempt 1 of this run",
 	       "the oldest attempt goes before the newest");
 	has_str(q.text, "y = softmax(x, axis=-1)", "the task stays");
+	has_str(q.text, "- `softmax`: exp(x) / sum(exp(x)) along an axis", "and what its function computes");
 	is_int(kw_prompt_make(KW_ROLE_CODER, &f, 100, &arena, &q, &err), KW_ERR_LIMIT, "what must be told is longer than the limit");
 	kw_task_release(&t);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "search/niche.h"
+#include "search/write.h"
 
 static struct kw_error err;
 
@@ -392,8 +393,44 @@ static void test_memory(void)
 #endif
 }
 
+static void test_lines(void)
+{
+	struct kw_arena a;
+	struct kw_search s = { .arena = &a };
+	struct kw_writer w = { .s = &s };
+
+	kw_arena_init(&a, 1 << 20);
+	is_str(kw_writer_line(&w, "  short\ttext ", 40), "short text", "a line");
+	is_str(kw_writer_line(&w, "use wider vectors for the loads", 20), "use wider vectors...", "a long one ends behind a word");
+	is_str(kw_writer_line(&w, "use wider vectors for the loads", 22), "use wider vectors...", "and not in the middle of one");
+	is_str(kw_writer_line(&w, "exactly twenty chars", 20), "exactly twenty chars", "what fits is whole");
+	is_str(kw_writer_line(&w, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 6), "\xc3\xa4...", "a character is never cut");
+	kw_arena_release(&a);
+}
+
+static void test_refusals(void)
+{
+	struct kw_arena a;
+	struct kw_search s = { .arena = &a };
+	struct kw_writer w = { .s = &s };
+	const char *text;
+
+	kw_arena_init(&a, 1 << 20);
+	s.refusal = (struct kw_refusal){ .candidate_sha = "x", .cls = KW_V_BUILD_ERROR, .subclass = KW_S_UNDEFINED,
+					 .summary = "k:1:2: unknown type name 'bool'", .evidence = "k:1:2: error: unknown type name 'bool'" };
+	text = kw_writer_failure(&w, "x");
+	ok(strstr(text, "unknown type") && !strstr(strstr(text, "unknown type") + 1, "unknown type"), "a compiler's message is said once");
+	s.refusal.evidence = "k:1:2: something else";
+	text = kw_writer_failure(&w, "x");
+	ok(strstr(text, "unknown type") && strstr(text, "something else"), "and is there when the evidence does not have it");
+	ok(kw_writer_failure(&w, "y") == NULL, "another candidate's refusal is none");
+	kw_arena_release(&a);
+}
+
 int main(void)
 {
+	test_lines();
+	test_refusals();
 	test_best_of();
 	test_beam();
 	test_evolve();
