@@ -6,7 +6,7 @@
 struct own {
 	const char *strategy, *record, *from;
 	struct kw_model_words model;
-	int evaluations, rounds, tokens, prompt_bytes, parallel, width;
+	int evaluations, rounds, tokens, prompt_bytes, parallel, width, devices;
 	int64_t time_ns;
 	double usd;
 	bool review;
@@ -25,6 +25,7 @@ static const struct kw_option options[] = {
 	{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "likewise, by knowledge/prices.yaml" },
 	{ "parallel", KW_OPT_COUNT, offsetof(struct own, parallel), "N", "calls of models at once (4)" },
 	{ "width", KW_OPT_COUNT, offsetof(struct own, width), "N", "kernels a round, of strategies that try several" },
+	{ "devices", KW_OPT_COUNT, offsetof(struct own, devices), "N", "judge on so many at once (all GPUs; on a CPU one, as they disturb each other)" },
 	{ "review", KW_OPT_FLAG, offsetof(struct own, review), NULL, "let a reviewer look at each new best" },
 };
 static const struct kw_syntax syntax = {
@@ -91,6 +92,7 @@ enum kw_status kw_cmd_optimize(struct kw_cmd *cmd, int argc, char **argv, struct
 	o.strategy = own.strategy;
 	o.from = own.from;
 	o.width = own.width;
+	o.evaluators = own.devices;
 	o.budget = (struct kw_budget){ .max_evaluations = own.evaluations, .max_wall_ns = own.time_ns,
 				       .max_rounds = own.rounds };
 	status = kw_op_optimize(&cmd->env, &o, &r, err);

@@ -213,6 +213,7 @@ struct kw_op_search_opts {
 	const char *from;                 /* optimize: the file of a kernel to start from, or NULL */
 	struct kw_agent_opts agent;       /* of a model; agent.model NULL: none */
 	int width;
+	int evaluators;                   /* judgements at once; 0: one a device */
 	struct kw_budget budget;
 	uint64_t seed;
 	int threads;

@@ -122,7 +122,7 @@ static enum kw_status run_search(struct kw_store *store, struct kw_op_task *t, s
 	struct kw_store *memory = kw_op_memory();
 	struct kw_evaluators *evaluators = NULL;
 	enum kw_status status = judge ? kw_evaluators_borrow(judge, &evaluators, err)
-				      : kw_evaluators_new(so->device, so->evaluators ? so->evaluators : 1, &evaluators, err);
+				      : kw_evaluators_new(so->device, so->evaluators, &evaluators, err);
 
 	if (status == KW_OK)
 		status = find_from(store, t, so, err);
@@ -169,6 +169,7 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 	so->judge.original = o->original;
 	so->agent = o->agent;
 	so->width = o->width;
+	so->evaluators = o->evaluators;
 	so->progress = o->progress;
 	so->progress_arg = o->progress_arg;
 	so->judge.close = o->close;

@@ -268,7 +268,7 @@ static int slow_rounds(const struct kw_search_result *r)
 /* After a round: whether and why to stop. */
 static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const struct kw_search_result *r)
 {
-	int max_rounds = s->opts->budget.max_rounds ? s->opts->budget.max_rounds : g->rounds;
+	int max_rounds = s->opts->budget.max_rounds && !g->rounds_are_of_parts ? s->opts->budget.max_rounds : g->rounds;
 
 	if (goal_met(s))
 		s->stop = KW_RUN_GOAL;

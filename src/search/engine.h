@@ -28,6 +28,8 @@ struct kw_search_ports {
 				struct kw_error *err);
 	/* Optional. Compiles candidates at their tune points, several at once, while nothing is timed (kw_ahead_build). */
 	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case);
+	/* Optional. Several evaluations at once, where there are several devices: evaluate then waits for what was begun here. */
+	void (*judge_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, const struct kw_judge_opts *o);
 	/* Optional. Any thread, several at once; as kw_search_run_with. */
 	enum kw_status (*search_part)(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err);
 	int evaluators;                       /* how many judgements may go on at once; 0: one, by the run's own thread */
@@ -124,6 +126,10 @@ const char *kw_search_label(struct kw_search *s, const char *rung, int perf_case
  * for kw_ahead_build. */
 bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
 			   const char *label);
+/* Likewise begins to judge them, where several devices can. Each will be asked for by kw_search_evaluate under this label and these options, in
+ * any order: what is stored, and when, is as if there were one device. */
+void kw_search_judge_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label,
+			   const struct kw_judge_opts *o);
 /* The run's judge options for an effort. */
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
 /* Geometric mean of the medians of the timed perf cases; 0: none was timed. */

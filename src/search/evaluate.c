@@ -277,26 +277,52 @@ static bool judged(const struct kw_search *s, const struct kw_candidate *c, cons
 	return found;
 }
 
-bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
-			   const char *label)
+/* Those of a list that are not judged yet, as far as the budget goes. */
+static size_t not_judged(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label,
+			 struct kw_arena *scratch, const struct kw_candidate ***out)
 {
 	const struct kw_budget *b = &s->opts->budget;
-	const struct kw_candidate **fresh;
-	struct kw_arena scratch;
 	size_t n = 0;
 
-	if (!s->ports->build_ahead || s->no_ahead)
-		return false;
 	if (b->max_evaluations) {
 		size_t left = b->max_evaluations > s->evaluations ? (size_t)(b->max_evaluations - s->evaluations) : 0;
 
 		count = count < left ? count : left;
 	}
+	*out = kw_arena_calloc(scratch, count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < count; i++)
+		if (!judged(s, list[i], label, scratch))
+			(*out)[n++] = list[i];
+	return n;
+}
+
+void kw_search_judge_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label,
+			   const struct kw_judge_opts *o)
+{
+	const struct kw_candidate **fresh;
+	struct kw_arena scratch;
+	size_t n;
+
+	if (!s->ports->judge_ahead || s->ports->evaluators < 2 || kw_search_should_stop(s))
+		return;
 	kw_arena_init(&scratch, 64 << 20);
-	fresh = kw_arena_calloc(&scratch, count + 1, sizeof(*fresh));
-	for (size_t i = 0; fresh && i < count; i++)
-		if (!judged(s, list[i], label, &scratch))
-			fresh[n++] = list[i];
+	n = not_judged(s, list, count, label, &scratch, &fresh);
+	if (n > 1)
+		s->ports->judge_ahead(s->ports->arg, fresh, n, o);
+	kw_arena_release(&scratch);
+}
+
+bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
+			   const char *label)
+{
+	const struct kw_candidate **fresh;
+	struct kw_arena scratch;
+	size_t n;
+
+	if (!s->ports->build_ahead || s->no_ahead)
+		return false;
+	kw_arena_init(&scratch, 64 << 20);
+	n = not_judged(s, list, count, label, &scratch, &fresh);
 	if (n > 1)
 		s->ports->build_ahead(s->ports->arg, fresh, n, perf_case);
 	kw_arena_release(&scratch);

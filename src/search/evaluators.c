@@ -183,6 +183,89 @@ enum kw_status kw_evaluators_judge(struct kw_evaluators *ev, const struct kw_tas
 	return j.status;
 }
 
+struct kw_judging {
+	struct job job;
+	struct kw_candidate candidate;
+	struct kw_judge_opts opts;
+	struct kw_verdict verdict;
+	bool has_values;
+	int64_t values[];
+};
+
+struct kw_judging *kw_evaluators_begin(struct kw_evaluators *ev, const struct kw_task *t, const struct kw_expr *e,
+				       const struct kw_candidate *c, const struct kw_judge_opts *o)
+{
+	size_t n = c->plan.tune_count;
+	struct kw_judging *j = ev->borrowed ? NULL : kw_calloc(1, sizeof(*j) + n * sizeof(int64_t));
+
+	if (!j)
+		return NULL;
+	j->candidate = *c;
+	j->opts = *o;
+	if (c->tune_values && n) {
+		memcpy(j->values, c->tune_values, n * sizeof(int64_t));
+		j->has_values = true;
+	}
+	j->candidate.tune_values = j->has_values ? j->values : NULL;
+	kw_verdict_init(&j->verdict);
+	j->job = (struct job){ .task = t, .expr = e, .candidate = &j->candidate, .opts = &j->opts, .verdict = &j->verdict };
+	pthread_mutex_lock(&ev->lock);
+	*ev->last = &j->job;
+	ev->last = &j->job.next;
+	pthread_cond_broadcast(&ev->changed);
+	pthread_mutex_unlock(&ev->lock);
+	return j;
+}
+
+bool kw_judging_is(const struct kw_judging *j, const struct kw_candidate *c, const struct kw_judge_opts *o)
+{
+	size_t n = c->plan.tune_count;
+
+	return strcmp(j->candidate.sha256, c->sha256) == 0 && j->candidate.plan.tune_count == n && j->opts.effort == o->effort &&
+	       j->opts.only_case == o->only_case && j->opts.time_limit_ns == o->time_limit_ns && j->has_values == (c->tune_values && n) &&
+	       (!j->has_values || memcmp(j->values, c->tune_values, n * sizeof(int64_t)) == 0);
+}
+
+static void await(struct kw_evaluators *ev, const struct kw_judging *j)
+{
+	pthread_mutex_lock(&ev->lock);
+	while (!j->job.done)
+		pthread_cond_wait(&ev->changed, &ev->lock);
+	pthread_mutex_unlock(&ev->lock);
+}
+
+enum kw_status kw_evaluators_take(struct kw_evaluators *ev, struct kw_judging *j, struct kw_verdict *v, struct kw_error *err)
+{
+	enum kw_status status;
+
+	await(ev, j);
+	status = j->job.status;
+	if (status != KW_OK && err)
+		*err = j->job.err;
+	kw_verdict_release(v);
+	*v = j->verdict;
+	kw_free(j);
+	return status;
+}
+
+/* What nobody has begun yet is not begun any more. */
+void kw_evaluators_drop(struct kw_evaluators *ev, struct kw_judging *j)
+{
+	pthread_mutex_lock(&ev->lock);
+	for (struct job **p = &ev->first; *p; p = &(*p)->next)
+		if (*p == &j->job) {
+			*p = j->job.next;
+			j->job.done = true;
+			break;
+		}
+	for (ev->last = &ev->first; *ev->last; ev->last = &(*ev->last)->next)
+		;
+	pthread_mutex_unlock(&ev->lock);
+	await(ev, j);
+	kw_verdict_release(&j->verdict);
+	kw_free(j);
+}
+
 static bool any_busy(const struct kw_evaluators *ev)
 {
 	for (int i = 0; i < ev->count; i++)

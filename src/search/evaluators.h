@@ -24,6 +24,16 @@ const struct kw_hardware *kw_evaluators_hardware(const struct kw_evaluators *ev)
 enum kw_status kw_evaluators_judge(struct kw_evaluators *ev, const struct kw_task *t, const struct kw_expr *e,
 				   const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v,
 				   struct kw_error *err);
+/* The same in two steps, so that several are judged at once by one thread's wish: begin copies the candidate's tune point and the options,
+ * take waits and fills v (initialised), drop throws the verdict away. Task, expression and what a candidate points to must live until
+ * then. NULL: out of memory, or a borrowed judge, which has no thread of its own. */
+struct kw_judging;
+struct kw_judging *kw_evaluators_begin(struct kw_evaluators *ev, const struct kw_task *t, const struct kw_expr *e,
+				       const struct kw_candidate *c, const struct kw_judge_opts *o);
+/* Whether it is about this candidate at its tune point, at this effort and case. */
+bool kw_judging_is(const struct kw_judging *j, const struct kw_candidate *c, const struct kw_judge_opts *o);
+enum kw_status kw_evaluators_take(struct kw_evaluators *ev, struct kw_judging *j, struct kw_verdict *v, struct kw_error *err);
+void kw_evaluators_drop(struct kw_evaluators *ev, struct kw_judging *j);
 /* Nothing is judged while fn runs, where the device is the machine that it runs on. */
 void kw_evaluators_while_idle(struct kw_evaluators *ev, void (*fn)(void *arg), void *arg);
 

@@ -659,6 +659,7 @@ static enum kw_status next(struct kw_search *s, void *state, struct kw_step *ste
 	if (!*more)
 		return KW_OK;
 	st->parts[st->step - 2].kept = true;
+	st->parts[st->step - 2].why = NULL;
 	return make_step(st, kw_arena_printf(s->arena, "parts-%zu", st->step - 1),
 			 kw_arena_printf(s->arena, "what is right so far, with the kernel of %s", st->parts[st->step - 2].item), step, err);
 }
@@ -679,8 +680,12 @@ static void told(struct kw_search *s, void *state, const struct kw_step *step, c
 	s->owed = !best && st->step == 0;
 	if (!best && st->step == 0) {
 		st->built_up = true;
-		for (size_t i = 0; i < st->count; i++)
-			st->parts[i].kept = false;
+		for (size_t i = 0; i < st->count; i++) {
+			struct part *p = &st->parts[i];
+
+			p->kept = false;
+			p->why = p->why ? p->why : "the whole was refused with the kernels of all parts, and more was not tried";
+		}
 	} else if (st->step == 1) {
 		st->plain_right = best != NULL;
 		for (size_t i = 0; !best && i < st->count; i++)
@@ -722,4 +727,5 @@ const struct kw_strategy kw_strategy_parts = {
 	.end = end,
 	.left = left,
 	.patience = PARTS_MAX,
+	.rounds_are_of_parts = true,
 };

@@ -13,6 +13,8 @@ void kw_search_opts_default(struct kw_search_opts *o)
 	kw_judge_opts_default(&o->judge, KW_EFFORT_FULL);
 }
 
+enum { AHEAD_MAX = 256 };
+
 struct real {
 	const struct kw_task *task;
 	const struct kw_expr *expr;
@@ -20,13 +22,51 @@ struct real {
 	struct kw_judge *judge;           /* of the tuner alone; NULL: evaluators */
 	struct kw_evaluators *evaluators;
 	struct kw_store *memory;
+	struct kw_judging *ahead[AHEAD_MAX]; /* begun, and not asked for yet */
+	size_t ahead_count;
 };
+
+/* What was begun is waited for; else it is judged now. */
+static struct kw_judging *begun(struct real *r, const struct kw_candidate *c, const struct kw_judge_opts *o)
+{
+	for (size_t i = 0; i < r->ahead_count; i++)
+		if (kw_judging_is(r->ahead[i], c, o)) {
+			struct kw_judging *j = r->ahead[i];
+
+			r->ahead[i] = r->ahead[--r->ahead_count];
+			return j;
+		}
+	return NULL;
+}
+
+/* What a rung began before it ended early. */
+static void drop_ahead(struct real *r)
+{
+	while (r->ahead_count)
+		kw_evaluators_drop(r->evaluators, r->ahead[--r->ahead_count]);
+}
+
+static void judge_ahead(void *arg, const struct kw_candidate *const *list, size_t count, const struct kw_judge_opts *o)
+{
+	struct real *r = arg;
+
+	drop_ahead(r);
+	for (size_t i = 0; i < count && r->ahead_count < AHEAD_MAX; i++) {
+		struct kw_judging *j = kw_evaluators_begin(r->evaluators, r->task, r->expr, list[i], o);
+
+		if (j)
+			r->ahead[r->ahead_count++] = j;
+	}
+}
 
 static enum kw_status evaluate(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
 			       struct kw_verdict *v, struct kw_error *err)
 {
 	struct real *r = arg;
+	struct kw_judging *j = begun(r, c, o);
 
+	if (j)
+		return kw_evaluators_take(r->evaluators, j, v, err);
 	return r->judge ? kw_judge_eval(r->judge, r->task, r->expr, c, o, v, err)
 			: kw_evaluators_judge(r->evaluators, r->task, r->expr, c, o, v, err);
 }
@@ -83,6 +123,7 @@ static void real_ports(struct real *r, struct kw_search_ports *p)
 				       .build_ahead = build_ahead, .hardware = hardware(r) };
 	if (r->judge)
 		return;
+	p->judge_ahead = judge_ahead;
 	p->search_part = search_part;
 	p->evaluators = kw_evaluators_count(r->evaluators);
 }
@@ -101,6 +142,7 @@ static enum kw_status search_part(void *arg, const struct kw_part_job *job, stru
 	real_ports(&r, &ports);
 	ports.agent = job->agent;
 	status = kw_search_run_with(&ports, job->task, job->expr, job->opts, job->store, r.memory, out, err);
+	drop_ahead(&r);
 	kw_store_close(r.memory);
 	return status;
 }
@@ -123,6 +165,7 @@ enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, c
 			return status;
 	}
 	status = kw_search_run_with(&ports, t, e, o, store, memory, out, err);
+	drop_ahead(&r);
 	kw_agent_free(ports.agent);
 	return status;
 }

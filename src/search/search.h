@@ -40,7 +40,7 @@ struct kw_search_opts {
 	struct kw_agent_opts agent;                /* agent.model NULL: no model */
 	const struct kw_candidate *from;           /* NULL, or the kernel to start from; it is in the store */
 	const char *from_sha, *from_name;          /* of kw_search_opts_read: that kernel, or NULL */
-	int evaluators;                            /* judgements at once; 0: one (kw_evaluators_new) */
+	int evaluators;                            /* judgements at once; 0: one a device (kw_evaluators_new) */
 	int width;                                 /* of strategies that try several at once; 0: their own */
 	struct kw_store *memory;                   /* kw_tune_run: where earlier winners are; NULL: none */
 	void (*progress)(void *arg, const struct kw_progress *p);

@@ -40,6 +40,7 @@ struct kw_strategy {
 	int rounds;                       /* at most, where the user does not say; 0: as many as it has steps */
 	int patience;                     /* rounds in a row that gain under 5% and end it; 0: two (design 11) */
 	bool needs_model;
+	bool rounds_are_of_parts;         /* the user's limit is passed on to other searches, and is none of its own rounds */
 };
 /* NULL when unknown. */
 const struct kw_strategy *kw_strategy_find(const char *name);

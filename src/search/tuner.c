@@ -99,6 +99,14 @@ static enum kw_status note_better(struct tuner *t, const struct point *p, struct
 	return add_curve(t, p->ns, err);
 }
 
+static void rung_opts(const struct tuner *t, int rung, struct kw_judge_opts *o)
+{
+	kw_search_judge_opts(t->s, KW_EFFORT_SCREEN, o);
+	o->time_limit_ns = rungs[rung].time_ns;
+	o->only_case = t->perf_case;
+	o->best_ns = t->best_ns;
+}
+
 /* Under the label of its rung and case. why: the verdict's summary, where not NULL. */
 static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, struct kw_outcome *outcome, const char **why,
 				  struct kw_error *err)
@@ -108,10 +116,7 @@ static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, st
 	struct kw_verdict v;
 	enum kw_status status;
 
-	kw_search_judge_opts(t->s, KW_EFFORT_SCREEN, &o);
-	o.time_limit_ns = rungs[rung].time_ns;
-	o.only_case = t->perf_case;
-	o.best_ns = t->best_ns;
+	rung_opts(t, rung, &o);
 	t->c->tune_values = p->values;
 	kw_verdict_init(&v);
 	status = label ? kw_search_evaluate(t->s, t->c, label, &o, &v, outcome, err)
@@ -191,12 +196,14 @@ static int by_time(const void *a, const void *b)
 	return p->ns < q->ns ? -1 : p->ns > q->ns;
 }
 
-/* The points from `first` on that are judged next are compiled at once, before anything of them is timed. */
+/* The points from `first` on that are judged next are compiled at once, before anything of them is timed; and begun, where there are
+ * several devices. */
 static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
 {
 	const char *label = kw_search_label(t->s, rungs[rung].label, t->perf_case);
 	struct kw_candidate *copies;
 	const struct kw_candidate **list;
+	struct kw_judge_opts o;
 	struct kw_arena scratch;
 
 	kw_arena_init(&scratch, 16 << 20);
@@ -210,6 +217,9 @@ static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
 	if (copies && list && label && kw_search_build_ahead(t->s, list, count, t->perf_case, label))
 		for (size_t i = 0; i < count; i++)
 			t->points[first + i].ahead = true;
+	rung_opts(t, rung, &o);
+	if (copies && list && label)
+		kw_search_judge_ahead(t->s, list, count, label, &o);
 	kw_arena_release(&scratch);
 }
 

@@ -146,6 +146,7 @@ static const char *write_script(const char *name)
 struct play {
 	const char *model;
 	int evaluators, evaluations, parallel;
+	int rounds;
 	int64_t tokens, resume;
 	struct kw_agent_sums sums;
 };
@@ -162,6 +163,7 @@ static enum kw_status run(struct kw_store *store, struct play *p, struct kw_sear
 	o.agent.parallel = p->parallel;
 	o.agent.budget_tokens = p->tokens;
 	o.budget.max_evaluations = p->evaluations;
+	o.budget.max_rounds = p->rounds;
 	o.judge.seed = 5;
 	*out = (struct kw_search_result){ 0 };
 	kw_error_reset(&err);
@@ -292,7 +294,7 @@ static void test_clash(void)
 {
 	struct kw_store *s = open_store("clash.db");
 	struct kw_search_result r;
-	struct play p = { .evaluators = 1 };
+	struct play p = { .evaluators = 1, .rounds = 1 }; /* of each part, and no limit of the whole */
 
 	say("manager", "manager", "PART: 1\nPART: 2\nPART: 3");
 	three("//! ns 100\n//! clash", "//! ns 200", "//! ns 300\n//! clash");
