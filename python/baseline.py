@@ -80,6 +80,10 @@ class Baseline:
             os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(told["folder"], "triton"))
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = told["tf32"]
 
+    def fits(self, told):
+        """Whether it serves for another case too; in a line, dims are numbers."""
+        return self.told["form"] != "line" or self.told["dims"] == told["dims"]
+
     def made(self):
         return line(self.told) if self.told["form"] == "line" else file(self.told)
 
@@ -95,7 +99,7 @@ class Baseline:
             self.own = [(named[path], name, named[path].data) for path, name in weights.items() if path in named]
         if self.told["compile"]:
             mode = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}[self.told["compile"]]
-            self.played = torch.compile(model, mode=mode)
+            self.played = torch.compile(model, mode=mode, dynamic=False)  # for the shapes of each case, like a kernel
 
     def compile(self, args, kwargs):
         """Its first calls, in which everything is made that it makes once."""

@@ -49,6 +49,7 @@ struct kw_module_host {
 struct kw_module_play {
 	const struct kw_module_host *host;
 	const char *spec;
+	const char *key;                  /* of a host that is trusted: players with the same serve one another's sessions; else NULL */
 	const struct kw_view *outputs;    /* dtype and shape; buffers behind the inputs */
 	size_t input_count, output_count;
 };

@@ -34,7 +34,7 @@ struct kw_module {
 	int slot_count;
 	size_t inputs, outputs;
 	struct kw_view *want;          /* [outputs] */
-	char *spec;
+	char *spec, *key;
 	int report_fd;
 	size_t report_bytes;
 	uint8_t *report;               /* the player writes to it at any time that it runs */
@@ -177,7 +177,7 @@ static enum kw_status fork_player(struct zygote *z, bool trusted, int control, p
 enum { RESIDENT = 8 };
 static struct resident {
 	struct kw_child child;
-	char *spec;                    /* NULL: free */
+	char *key;                     /* NULL: free */
 	bool copies;
 	unsigned long turn;
 } residents[RESIDENT];
@@ -188,14 +188,14 @@ static pid_t residents_owner;
 static void dismiss(struct resident *r)
 {
 	kw_child_close(&r->child);
-	kw_free(r->spec);
-	r->spec = NULL;
+	kw_free(r->key);
+	r->key = NULL;
 }
 
 static void own_residents(void)
 {
 	for (int i = 0; i < RESIDENT && residents_owner != getpid(); i++)
-		residents[i].spec = NULL; /* of the process that this is a fork of */
+		residents[i].key = NULL; /* of the process that this is a fork of */
 	residents_owner = getpid();
 }
 
@@ -208,7 +208,7 @@ static bool take_resident(struct kw_module *m, struct kw_child *c)
 	for (int i = 0; i < RESIDENT && !found; i++) {
 		struct resident *r = &residents[i];
 
-		if (!r->spec || strcmp(r->spec, m->spec) != 0)
+		if (!r->key || strcmp(r->key, m->key) != 0)
 			continue;
 		if (kw_child_has_ended(&r->child)) {
 			dismiss(r);
@@ -216,33 +216,56 @@ static bool take_resident(struct kw_module *m, struct kw_child *c)
 		}
 		found = true;
 		*c = r->child;
-		kw_free(r->spec);
-		r->spec = NULL;
+		kw_free(r->key);
+		r->key = NULL;
 		kw_child_go(c);
 	}
 	pthread_mutex_unlock(&residents_lock);
 	return found;
 }
 
+/* It gives up the memory of the session, which is the device's. */
+static bool let_go(struct kw_child *c)
+{
+	uint32_t op[4] = { WIRE_LOCK };
+	struct wire_reply r;
+	struct kw_error why;
+	bool done;
+
+	kw_error_reset(&why);
+	kw_child_go(c);
+	done = kw_child_send(c, op, sizeof(op), NULL, 0, &why) == KW_OK &&
+	       await(c, FORK_TIMEOUT_MS, &r, "a baseline does not let go", &why) == KW_OK && r.kind == WIRE_READY;
+	kw_child_stop(c);
+	return done;
+}
+
 void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy)
 {
 	struct resident *r = &residents[0];
 
-	if (!m || !m->host.trusted || !healthy || c->dead || c->control < 0) {
+	if (!m || !m->host.trusted || !m->key[0] || !healthy || c->dead || c->control < 0) {
+		kw_child_close(c);
+		return;
+	}
+	if (!let_go(c)) {
 		kw_child_close(c);
 		return;
 	}
 	pthread_mutex_lock(&residents_lock);
 	own_residents();
-	for (int i = 0; i < RESIDENT && r->spec; i++)
-		if (!residents[i].spec || residents[i].turn < r->turn)
+	for (int i = 0; i < RESIDENT; i++) /* another task's will not be needed again */
+		if (residents[i].key && strncmp(residents[i].key, m->key, strcspn(m->key, " ")) != 0)
+			dismiss(&residents[i]);
+	for (int i = 0; i < RESIDENT && r->key; i++)
+		if (!residents[i].key || residents[i].turn < r->turn)
 			r = &residents[i];
-	if (r->spec)
+	if (r->key)
 		dismiss(r);
-	r->spec = kw_strdup(m->spec);
+	r->key = kw_strdup(m->key);
 	r->turn = ++residents_turn;
 	r->child = *c;
-	if (!r->spec)
+	if (!r->key)
 		kw_child_close(&r->child);
 	kw_child_init(c);
 	pthread_mutex_unlock(&residents_lock);
@@ -253,7 +276,7 @@ void kw_module_dismiss(void)
 	pthread_mutex_lock(&residents_lock);
 	own_residents();
 	for (int i = 0; i < RESIDENT; i++)
-		if (residents[i].spec)
+		if (residents[i].key)
 			dismiss(&residents[i]);
 	pthread_mutex_unlock(&residents_lock);
 }
@@ -313,7 +336,8 @@ enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct 
 	m->outputs = o->output_count;
 	m->want = kw_calloc(m->outputs + 1, sizeof(*m->want));
 	m->spec = kw_strdup(o->spec);
-	if (!m->want || !m->spec)
+	m->key = kw_strdup(o->key ? o->key : "");
+	if (!m->want || !m->spec || !m->key)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
 	memcpy(m->want, o->outputs, m->outputs * sizeof(*m->want));
 	m->report_bytes = TEXT_BYTES + sizeof(struct reported) * m->outputs * WIRE_ORDER_MAX;
@@ -339,6 +363,7 @@ void kw_module_free(struct kw_module *m)
 		close(m->report_fd);
 	kw_free(m->want);
 	kw_free(m->spec);
+	kw_free(m->key);
 	kw_free(m);
 }
 

@@ -274,8 +274,10 @@ static enum kw_status make_spec(struct stage *s, int i, struct kw_error *err)
 				      .input_count = (size_t)s->inputs,
 				      .output_count = (size_t)s->outputs };
 	m->spec = text ? kw_arena_strdup(&s->arena, text) : NULL;
+	m->key = kw_arena_printf(&s->arena, "%s %s %s %d", t->sha256, s->w->baselines->item[i].name,
+				 s->w->j->dev->ops->name, s->w->o.threads);
 	free(text);
-	return m->spec ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	return m->spec && m->key ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 }
 
 /* What Python itself takes for a batch, and for a call that does nothing: as of a candidate that is
@@ -284,20 +286,21 @@ static enum kw_status empty_runs(struct stage *s, struct baseline_run *b, struct
 {
 	struct kw_play_result r = { .buffer = -1 };
 	int order[EMPTY_CALLS], n = s->slots < EMPTY_CALLS ? s->slots : EMPTY_CALLS;
-	int64_t least[2] = { INT64_MAX, INT64_MAX };
+	int64_t least[3] = { INT64_MAX, INT64_MAX, INT64_MAX };
 	enum kw_status st = KW_OK;
 
 	for (int i = 0; i < n; i++)
 		order[i] = i;
-	for (int i = 0; i < 2 * EMPTY_BATCHES && st == KW_OK; i++) {
-		bool calls = i >= EMPTY_BATCHES;
+	for (int i = 0; i < 3 * EMPTY_BATCHES && st == KW_OK; i++) {
+		int which = i / EMPTY_BATCHES, calls[] = { 0, n, 1 };
 
-		st = s->w->j->dev->ops->run(b->player, order, calls ? n : 0, 10000, &r, err);
+		st = s->w->j->dev->ops->run(b->player, order, calls[which], 10000, &r, err);
 		kw_trial_release(&r);
-		if (st == KW_OK && r.wall_ns < least[calls])
-			least[calls] = r.wall_ns;
+		if (st == KW_OK && r.wall_ns < least[which])
+			least[which] = r.wall_ns;
 	}
 	b->fixed_ns = least[0];
+	b->start_ns = least[2] > least[0] ? least[2] - least[0] : 0;
 	b->call_ns = fmax((double)(least[1] - least[0]) / n, 0);
 	return st;
 }
@@ -348,72 +351,114 @@ static const char *said(const struct kw_play_result *r, const struct form *f, in
 	return out;
 }
 
-static enum kw_status load(struct stage *s, int i, struct kw_error *err)
+/* ---- to be ready ---- */
+
+/* One of those that become ready at the same time: most of that is waiting for an import, a device
+ * or a compiler. */
+struct getting_ready {
+	struct stage *s;
+	int i, ms;
+	struct kw_play_result r;
+	enum kw_status st;
+	struct kw_error err;
+};
+
+static void start_one(void *arg, int64_t i)
+{
+	struct getting_ready *g = (struct getting_ready *)arg + i;
+	struct baseline_run *b = &g->s->base[g->i];
+	struct kw_player_opts o = { .trusted = true,
+				    .threads = g->s->w->o.threads,
+				    .module = &b->module };
+
+	g->st = g->s->w->j->dev->ops->player_start(g->s->session, &o, &b->player, &g->err);
+}
+
+static void load_one(void *arg, int64_t i)
 {
 	static char nothing[] = "kwmodule\n";
-	const struct form *f = s->w->baselines->item[i].torch;
+	struct getting_ready *g = (struct getting_ready *)arg + i;
 	struct kw_artefact code = { .kind = "module",
 				    .code = nothing,
 				    .code_bytes = sizeof nothing - 1 };
-	struct kw_play_result r = { .buffer = -1 };
-	struct baseline_run *b = &s->base[i];
-	int ms = kw_python_patience_ms(1000 * f->seconds);
-	char text[400];
-	enum kw_status st = s->w->j->dev->ops->load(b->player, &code, &b->plan, ms, &r, err);
+	struct baseline_run *b = &g->s->base[g->i];
 
-	if (st == KW_OK && !kw_trial_killed(s, &r) && r.end != KW_PLAY_DONE)
-		kw_baseline_drop(s, i, said(&r, f, ms, text, sizeof text));
-	kw_trial_release(&r);
-	return st;
+	g->r = (struct kw_play_result){ .buffer = -1 };
+	if (b->player)
+		g->st = g->s->w->j->dev->ops->load(b->player, &code, &b->plan, g->ms, &g->r,
+						   &g->err);
 }
 
 /* What the machine lacks keeps a baseline away, and not the verdict. */
-static enum kw_status forgive(struct stage *s, int i, enum kw_status st, struct kw_error *err)
+static enum kw_status forgive(struct getting_ready *g, struct kw_error *err)
 {
-	if (st != KW_ERR_ENV && st != KW_ERR_NOMEM)
+	if (g->st == KW_ERR_ENV || g->st == KW_ERR_NOMEM) {
+		kw_baseline_drop(g->s, g->i, g->err.text);
+		g->st = KW_OK;
+	} else if (g->st != KW_OK && err) {
+		*err = g->err;
+	}
+	return g->st;
+}
+
+static enum kw_status take_loaded(struct getting_ready *g, struct kw_error *err)
+{
+	struct stage *s = g->s;
+	const struct form *f = s->w->baselines->item[g->i].torch;
+	char text[400];
+
+	if (g->st == KW_OK && s->base[g->i].player && !kw_trial_killed(s, &g->r) &&
+	    g->r.end != KW_PLAY_DONE)
+		kw_baseline_drop(s, g->i, said(&g->r, f, g->ms, text, sizeof text));
+	kw_trial_release(&g->r);
+	if (g->st == KW_OK && s->base[g->i].player && !s->w->failed)
+		g->st = check(s, g->i, &g->err);
+	return forgive(g, err);
+}
+
+static enum kw_status get_ready(struct stage *s, struct getting_ready *all, int n,
+				struct kw_error *err)
+{
+	enum kw_status st = kw_stage_fill(s, 0, KW_FILL_DECLARED,
+					  err); /* indices among the inputs must be some */
+
+	for (int k = 0; k < n && st == KW_OK; k++)
+		st = make_spec(s, all[k].i, err);
+	if (st != KW_OK)
 		return st;
-	kw_baseline_drop(s, i, err ? err->text : "it cannot be started");
-	if (err)
-		kw_error_reset(err);
-	return KW_OK;
+	kw_parallel(n, n, start_one, all);
+	for (int k = 0; k < n && st == KW_OK; k++) {
+		if (all[k].st == KW_OK)
+			all[k].st = empty_runs(s, &s->base[all[k].i], &all[k].err);
+		st = forgive(&all[k], err);
+	}
+	if (st == KW_OK)
+		kw_parallel(n, n, load_one, all);
+	for (int k = 0; k < n && st == KW_OK && !s->w->failed; k++)
+		st = take_loaded(&all[k], err);
+	return st;
 }
 
 enum kw_status kw_torch_baselines_load(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;
-	bool filled = false;
-	enum kw_status st = KW_OK;
+	struct getting_ready all[KW_BASELINES];
+	int n = 0;
 
-	for (int i = 0; set && i < set->count && st == KW_OK && !s->w->failed; i++) {
+	for (int i = 0; set && i < set->count; i++) {
 		struct baseline_run *b = &s->base[i];
-		struct kw_player_opts o = { .trusted = true,
-					    .threads = s->w->o.threads,
-					    .module = &b->module };
-		struct kw_error why;
 
 		if (!set->item[i].torch || b->player)
 			continue;
-		kw_error_reset(&why);
 		b->note[0] = b->why[0] = '\0';
 		b->wrong = false;
-		if (s->w->o.progress)
-			s->w->o.progress(s->w->o.progress_arg, set->item[i].name);
-		if (!filled) /* indices among the inputs must be some */
-			st = kw_stage_fill(s, 0, KW_FILL_DECLARED, &why);
-		filled = true;
-		if (st == KW_OK)
-			st = make_spec(s, i, &why);
-		if (st == KW_OK)
-			st = s->w->j->dev->ops->player_start(s->session, &o, &b->player, &why);
-		if (st == KW_OK)
-			st = empty_runs(s, b, &why);
-		if (st == KW_OK)
-			st = load(s, i, &why);
-		if (st == KW_OK && b->player && !s->w->failed)
-			st = check(s, i, &why);
-		st = forgive(s, i, st, &why);
-		if (st != KW_OK && err)
-			*err = why;
+		all[n] = (struct getting_ready){ .s = s,
+						 .i = i,
+						 .ms = kw_python_patience_ms(
+							 1000 * set->item[i].torch->seconds) };
+		kw_error_reset(&all[n++].err);
 	}
-	return st;
+	if (n > 0 && s->w->o.progress)
+		s->w->o.progress(s->w->o.progress_arg, "PyTorch's own");
+	return n > 0 ? get_ready(s, all, n, err) : KW_OK;
 }

@@ -43,7 +43,7 @@ struct build {
 struct baseline_run {
 	struct kw_bound_plan plan;        /* applicable false: it does not run here */
 	struct kw_module_play module;     /* of one from PyTorch */
-	int64_t fixed_ns;                 /* as of the stage: of an empty batch, and of a call that does nothing */
+	int64_t fixed_ns, start_ns;       /* as of the stage: of an empty batch, and of a call that does nothing */
 	double call_ns;
 	char why[400];                    /* "": nothing kept it away */
 	char note[200];
@@ -151,6 +151,7 @@ struct stage {
 	bool original[KW_MAX_TENSORS];    /* inputs of the slot that is being filled which the problem's author gave */
 	int64_t fixed_ns;                 /* cost of an empty batch */
 	double call_ns;                   /* modules: of a call that does nothing, one of many in a batch */
+	int64_t start_ns;                 /* modules on a GPU: that a batch with one such call costs beside an empty one; 0: not known */
 	struct kw_module_play module;     /* spec NULL: machine code */
 };
 

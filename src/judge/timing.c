@@ -182,6 +182,7 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 	int n = batch_of(t, base), half = n / 2;
 	int64_t whole = 0, part = 0, device_whole = 0, device_part = 0;
 	double least, *mine = &ns[JUDGES], call_ns = base < 0 ? s->call_ns : s->base[base].call_ns;
+	int64_t start_ns = base < 0 ? s->start_ns : s->base[base].start_ns;
 	int64_t *fixed_ns = base < 0 || !s->base[base].module.spec ? &s->fixed_ns : &s->base[base].fixed_ns;
 	bool slope = s->w->j->dev->batches_by_slope && half > 0, part_first = slope && t->flip;
 	enum kw_status st = KW_OK;
@@ -197,13 +198,25 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 		lower_fixed(t, fixed_ns, whole);
 	*mine = (double)(whole - *fixed_ns) / n - call_ns;
 	if (slope)
-		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - *fixed_ns - START_NS) / n);
+		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - *fixed_ns - (start_ns > START_NS ? start_ns : START_NS)) / n);
 	least = (double)(device_whole - START_NS) / n;
 	if (*mine < CLOCKS_AGREE * least)
 		*mine = least;
 	*mine = fmax(*mine, 1);
 	ns[DEVICES] = slope && device_part > 0 ? fmax((double)(device_whole - device_part) / (n - half), 0) : 0;
+	if (base >= 0 && s->base[base].module.spec && !slope)
+		ns[DEVICES] = (double)device_whole / n;
 	return st;
+}
+
+/* What is trusted is believed where it has the device's clock: the judge's also has what it takes to wake a Python. */
+static enum clock clock_of_baseline(const struct turns *t, int b)
+{
+	bool all = t->base[b].n > 0;
+
+	for (size_t i = 0; i < t->base[b].n; i++)
+		all = all && t->base[b].ns[DEVICES][i] > 0;
+	return all ? DEVICES : JUDGES;
 }
 
 static enum clock believed(const struct turns *t, const struct series *x, int batch)
@@ -294,7 +307,7 @@ static const char *base_note(struct stage *s, int b, const struct turns *t)
 {
 	struct kw_times x;
 
-	kw_times_from_samples(t->base[b].ns[JUDGES], t->base[b].n, &x);
+	kw_times_from_samples(t->base[b].ns[clock_of_baseline(t, b)], t->base[b].n, &x);
 	if (s->base[b].note[0] || !s->base[b].module.spec || x.median_ns >= HOST_BOUND_NS)
 		return s->base[b].note;
 	return "host-bound: most of it may be Python itself";
@@ -314,7 +327,10 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 	r->baselines = kw_arena_calloc(w->a, KW_BASELINES, sizeof *r->baselines);
 	for (int b = 0; b < KW_BASELINES && r->baselines; b++) {
 		struct kw_baseline_time *bt = &r->baselines[count];
-		enum clock its = clock == JUDGES ? JUDGES : believed(t, &t->base[b], batch_of(t, b));
+		bool torch = s->base[b].module.spec != NULL;
+		enum clock its = torch		 ? clock_of_baseline(t, b) :
+				 clock == JUDGES ? JUDGES :
+						   believed(t, &t->base[b], batch_of(t, b));
 
 		if (s->base[b].why[0] && t->base[b].n == 0) {
 			bt->name = w->baselines->item[b].name;
@@ -326,7 +342,7 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 		bt->wrong = s->base[b].wrong;
 		bt->why = kw_arena_strdup(w->a, base_note(s, b, t));
 		for (size_t i = 0; i < t->base[b].n; i++)
-			mine[i] = t->mine.ns[its][t->pair[b][i]];
+			mine[i] = t->mine.ns[torch ? clock : its][t->pair[b][i]];
 		bt->name = w->baselines->item[b].name;
 		keep_times(w, &bt->times, &t->base[b], its, method, cold, w->o.ci_target);
 		kw_ratio_interval(t->base[b].ns[its], mine, t->base[b].n, &bt->speedup, &bt->speedup_low,
@@ -459,7 +475,7 @@ static enum kw_status warm_up(struct turns *t, double *call_ns, struct kw_error 
 		st = measure(t, b, base_ns, err);
 		if (st != KW_OK || !plays(t, b))
 			continue;
-		t->base_batch[b] = (int)fmin(KW_MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / base_ns[JUDGES]));
+		t->base_batch[b] = (int)fmin(KW_MOST_SLOTS, fmax(2, BASELINE_BATCH_NS / (base_ns[DEVICES] > 0 ? base_ns[DEVICES] : base_ns[JUDGES])));
 		if (base_ns[JUDGES] >= 1e9) /* long enough that the first call counts */
 			add_sample(&t->base[b], base_ns);
 	}

@@ -272,6 +272,14 @@ static enum kw_status empty_calls(struct stage *s, struct kw_play_result *r, str
 			best = r->wall_ns;
 	}
 	s->call_ns = fmax((double)(best - s->fixed_ns) / n, 0);
+	best = INT64_MAX;
+	for (int i = 0; i < EMPTY_BATCHES && st == KW_OK && s->w->j->dev->batches_by_slope; i++) {
+		st = s->w->j->dev->ops->run(s->player, order, 1, 1000, r, err);
+		kw_trial_release(r);
+		if (st == KW_OK && r->wall_ns < best)
+			best = r->wall_ns;
+	}
+	s->start_ns = best == INT64_MAX || best < s->fixed_ns ? 0 : best - s->fixed_ns;
 	return st;
 }
 
