@@ -147,4 +147,5 @@ const struct kw_device_ops kw_device_opencl = {
 	.huge_pages = kw_slots_huge_pages,
 	.linger = kw_play_linger,
 	.layers = kw_play_layers,
+	.process = kw_play_pid,
 };

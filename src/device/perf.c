@@ -187,6 +187,13 @@ void kw_perf_write(const struct kw_perf *p, int calls, double wall_ns, struct kw
 	kw_buf_printf(out, "\n   %.9f seconds time elapsed\n", wall_ns / 1e9 / calls);
 }
 
+void kw_perf_write_device_time(double ns, double wall_ns, struct kw_buf *out)
+{
+	if (!out->len)
+		kw_buf_addz(out, "\n Performance counter stats for one call:\n\n");
+	kw_buf_printf(out, "   %.6f msec device-time\n   %.6f msec call-time\n", ns / 1e6, wall_ns / 1e6);
+}
+
 /* Which number stands in the way. */
 static void paranoid(char *out, size_t bytes)
 {

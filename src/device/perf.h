@@ -33,6 +33,8 @@ bool kw_perf_open(pid_t pid, struct kw_perf *p);
 void kw_perf_start(struct kw_perf *p);
 void kw_perf_stop(struct kw_perf *p);
 void kw_perf_write(const struct kw_perf *p, int calls, double wall_ns, struct kw_buf *out);
+/* Two more lines, of a clock that the kernel does not have, and of the call beside it. */
+void kw_perf_write_device_time(double ns, double wall_ns, struct kw_buf *out);
 /* Why hardware counters are missing, and exactly what to ask for; "" where they are there. */
 void kw_perf_why(const struct kw_perf *p, char *out, size_t bytes);
 void kw_perf_close(struct kw_perf *p);

@@ -530,18 +530,19 @@ static void note_clock(const struct turns *t)
 		kw_note(t->s->w, "by its own clock calls take less than by the judge's, which counts: somebody has changed that clock");
 }
 
-/* One more batch, with the kernel's counters around it. It is neither timed nor compared: counting could cost time. */
+/* One more batch, with the kernel's counters around it, and the device's own clock where it has one. It is neither timed nor compared: counting could cost time. */
 static enum kw_status count_case(struct turns *t, struct kw_error *err)
 {
 	struct stage *s = t->s;
 	struct work *w = s->w;
 	struct kw_play_result r = { .buffer = -1 };
-	struct kw_perf p;
+	bool on_cpu = strcmp(w->j->dev->ops->name, "cpu") == 0 || w->j->dev->ceilings_of_host;
+	struct kw_perf p = { .fd = NULL };
 	struct kw_buf text;
-	char why[400];
+	char why[400] = "";
 	enum kw_status st = prepare(t, err);
 
-	if (st != KW_OK || !kw_perf_open(w->j->dev->ops->process(s->player), &p))
+	if (st != KW_OK || (on_cpu && !kw_perf_open(w->j->dev->ops->process(s->player), &p)))
 		return st != KW_OK ? st : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for counters");
 	for (int i = 0; i < t->batch; i++)
 		kw_stage_poison(s, t->order[i]);
@@ -552,11 +553,14 @@ static enum kw_status count_case(struct turns *t, struct kw_error *err)
 	kw_buf_init(&text, 1 << 16);
 	if (st == KW_OK && r.end == KW_PLAY_DONE && p.granted)
 		kw_perf_write(&p, t->batch, (double)r.wall_ns, &text);
-	if (st == KW_OK)
+	/* OpenCL's events. */
+	if (st == KW_OK && r.end == KW_PLAY_DONE && r.device_ns > 0)
+		kw_perf_write_device_time((double)r.device_ns / t->batch, (double)r.wall_ns / t->batch, &text);
+	if (st == KW_OK && on_cpu)
 		kw_perf_why(&p, why, sizeof(why));
 	if (st == KW_OK && text.len)
 		w->o.profiled(w->o.profiled_arg, s->c->label, text.ptr, text.len, why);
-	if (st == KW_OK && (why[0] || !text.len))
+	if (st == KW_OK && (why[0] || (on_cpu && !text.len)))
 		w->o.profiled(w->o.profiled_arg, NULL, NULL, 0, why[0] ? why : "the call did not end");
 	kw_buf_release(&text);
 	kw_perf_close(&p);
