@@ -3,6 +3,7 @@
  * the object, the job, the process that runs it, the options, the reading of the report, the verdict. */
 #include "backend/cuda.h"
 #include "base/json.h"
+#include "device/sandbox.h"
 #include "fake_cuda.h"
 #include "temp.h"
 
@@ -13,6 +14,7 @@ static char out[1 << 16], said[1 << 16];
 static const char tool[] =
 	"#!/bin/sh\n"
 	"name=none; last=\n"
+	"echo out > \"$OUTSIDE\"; echo in > \"$TMPDIR/inside\" || exit 3\n"
 	"while [ \"$1\" != \"${1#--}\" ]; do [ \"$1\" = --tool ] && name=$2; shift 2; done\n"
 	"text=$(\"$@\") || { echo '========= Error: Target application returned an error'; exit 255; }\n"
 	"echo '========= COMPUTE-SANITIZER'; echo \"$text\"\n"
@@ -72,6 +74,10 @@ static void test_verdicts(void)
 	if (!is_int(eval("--sanitize"), 0, "nothing is found"))
 		diag("%s%s", out, said);
 	has_str(out, "nothing found by compute-sanitizer's 4 checkers on 2 small cases", "and it is told that it was looked for");
+	if (kw_landlock_abi())
+		ok(access(temp_file("outside"), F_OK) != 0, "the tool is in a box: it writes where it should only");
+	else
+		skip(1, "no Landlock here");
 
 	say("memcheck",
 	    "========= Invalid __global__ write of size 1 bytes\n"
@@ -152,6 +158,7 @@ int main(void)
 	kw_file_write(temp_file("same.yaml"), task, strlen(task), &err);
 	kw_file_write(temp_file("copy.cu"), kernel, strlen(kernel), &err);
 	setenv("KWRIGHT_SANITIZER", path, 1);
+	setenv("OUTSIDE", temp_file("outside"), 1);
 	setenv("XDG_DATA_HOME", temp_file("data"), 1);
 	test_verdicts();
 	test_no_word();
