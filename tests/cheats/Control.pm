@@ -12,7 +12,7 @@
 #     //# not-faster NAME [S]   where the verdict is ok: its time may not be under S (a tenth) of that control's
 #     //# flag TEXT             the verdict has a remark with this text
 #     //# patience SECONDS  of the whole (default 120)
-#     //# needs FLAG            a flag of /proc/cpuinfo, or sm_NN: a GPU from there on; else skipped
+#     //# needs FLAG            a flag of /proc/cpuinfo, sm_NN: a GPU from there on, or landlock; else skipped
 #     //# alone yes             never beside others
 package Control;
 use strict;
@@ -235,6 +235,7 @@ sub lacks {
 	return $device if $device;
 	my $needs = $h->{needs} or return '';
 	return older_than($1) if $needs =~ /^sm_(\d+)$/;
+	return health('sandbox', 'landlock') if $needs eq 'landlock';
 	return $cpu =~ /\b\Q$needs\E\b/ ? '' : "this processor has no $needs";
 }
 

@@ -1,6 +1,7 @@
 //# task affine
 //# expect build_error/include
 //# why The assembler is asked to put a file of the machine into the program.
+//# needs landlock
 //@ kernel candidate args=(x, y, n:i64)
 #include <stdint.h>
 
