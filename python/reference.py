@@ -13,6 +13,7 @@ import mmap
 import os
 import pickle
 import sys
+import tempfile
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +22,17 @@ DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf1
           "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
           "f8e4m3": getattr(torch, "float8_e4m3fn", None), "f8e5m2": getattr(torch, "float8_e5m2", None)}
 NAMES = {v: k for k, v in DTYPES.items() if v is not None}
+SMALLEST = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.rand(2, 2)]
+"""
 # Sums of a plain kernel have one accumulator; PyTorch's on a processor have that many, which err by the root of it less.
 ACCUMULATORS = 64
 
@@ -458,6 +470,16 @@ class Server:
         self.form = self.device = None
         self.exact, self.plain = "f64", "f32"
         self.left_out = set()
+
+    def prepare(self, request, fds):
+        """What the first problem would wait for: modules of PyTorch that are imported late, and the GPU."""
+        if on_device(request["device"]) == "cuda":
+            torch.zeros(1, device="cuda")
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+            f.write(SMALLEST)
+            f.flush()
+            load_problem({"path": f.name, "mode": "train"})
+        return {}
 
     def load(self, request, fds):
         self.form, self.left_out = None, set()

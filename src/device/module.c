@@ -281,6 +281,15 @@ void kw_module_dismiss(void)
 	pthread_mutex_unlock(&residents_lock);
 }
 
+void kw_module_expect(const struct kw_module_host *h, bool driver)
+{
+	struct zygote *z = &zygotes[h->trusted];
+
+	pthread_mutex_lock(&z->lock);
+	need_zygote(z, h, driver, NULL);
+	pthread_mutex_unlock(&z->lock);
+}
+
 enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err)
 {
 	struct zygote *z = &zygotes[m->host.trusted];

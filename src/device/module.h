@@ -27,6 +27,8 @@ enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct 
 				   struct kw_module **out, struct kw_error *err);
 void kw_module_free(struct kw_module *m);
 enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err);
+/* Starts the zygote, for players with a driver of a GPU or without, ahead of the first spawn. It ends with the calling thread. */
+void kw_module_expect(const struct kw_module_host *h, bool driver);
 enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw_error *err);
 enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t memory_bytes, int threads, struct kw_error *err);
 /* Whether the player has to copy its outputs into the slots itself, in the clock. */

@@ -29,6 +29,7 @@ struct kw_judge {
 	struct kw_gpu *gpu;               /* NULL: the host does everything (gpu.h) */
 	bool gpu_tried;
 	struct torch_process *torch;      /* computes references in PyTorch; NULL before the first */
+	struct expected *expected;        /* what is started ahead (expect.c); NULL: nothing */
 };
 
 /* One distinct set of -D values of the candidate, built once. */
@@ -173,6 +174,9 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
 /* What computed it, and how, as a line of the verdict. */
 void kw_torch_reference_note(struct work *w);
 void kw_torch_process_free(struct kw_judge *j);
+/* The process without a reference yet. begin: the judge has one to start; start: any thread, does what takes long. */
+bool kw_torch_process_begin(struct kw_judge *j);
+void kw_torch_process_start(struct kw_judge *j);
 /* How a module that stands for the reference is made and called: a pickle in base64, in the verdict's arena, NULL where the task's inputs
  * in their order are all; and which of the inputs it holds as weights. */
 enum kw_status kw_torch_stand_in(struct work *w, const char **how, bool weight[], struct kw_error *err);
@@ -198,6 +202,11 @@ size_t kw_references_jobs(struct work *w, const struct stage *s, struct referenc
 /* module.c: Python modules. Nothing to do for other candidates. */
 enum kw_status kw_module_host_new(struct work *w, struct kw_error *err);
 void kw_module_host_free(struct work *w);
+/* The process that players for modules are copies of: any thread, which must live as long as that is wanted. */
+void kw_module_host_start(struct kw_judge *j);
+
+/* expect.c */
+void kw_expected_free(struct kw_judge *j);
 enum kw_status kw_stage_module(struct stage *s, struct kw_error *err);
 /* What any Python player is told of a case. in_place: what is updated in place is handed over where the answer is expected. */
 json_t *kw_stage_spec(const struct stage *s, const char *file, const char *stand_in, bool in_place);

@@ -42,6 +42,7 @@ void kw_judge_free(struct kw_judge *j)
 {
 	if (!j)
 		return;
+	kw_expected_free(j);
 	kw_gpu_close(j->gpu);
 	kw_torch_process_free(j);
 	kw_module_dismiss();

@@ -69,6 +69,9 @@ struct kw_judge;
 enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw_error *err);
 void kw_judge_free(struct kw_judge *j);
 struct kw_device *kw_judge_device(struct kw_judge *j);
+/* Tasks with PyTorch will come, and modules as candidates: the processes that both need are started meanwhile, on threads. They import
+ * for seconds. Nothing depends on it; what fails is met, and told, where it is needed. */
+void kw_judge_expect(struct kw_judge *j, bool modules);
 /* v must be initialised (kw_verdict_init). Not thread-safe per judge. */
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
 			     const struct kw_candidate *c, const struct kw_judge_opts *o,

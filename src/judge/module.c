@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "device/module.h"
 #include "python/python.h"
 
 #include <stdio.h>
@@ -44,6 +45,23 @@ enum kw_status kw_module_host_new(struct work *w, struct kw_error *err)
 	h->host.python = h->python.path;
 	h->host.script = script;
 	return kw_python_folders(h->python.path, &h->host.read, err);
+}
+
+void kw_module_host_start(struct kw_judge *j)
+{
+	struct kw_module_host host = { 0 };
+	struct kw_python_found python;
+	struct kw_arena a;
+	char *script;
+
+	kw_arena_init(&a, 8 << 20);
+	if (kw_python_find(KW_PYTHON_TORCH, &python, NULL) == KW_OK && kw_data_read(SCRIPT, &a, &script, &host.script_len, NULL) == KW_OK &&
+	    kw_python_folders(python.path, &host.read, NULL) == KW_OK) {
+		host.python = python.path;
+		host.script = script;
+		kw_module_expect(&host, strcmp(j->dev->ops->name, "nvidia") == 0);
+	}
+	kw_arena_release(&a);
 }
 
 void kw_module_host_free(struct work *w)

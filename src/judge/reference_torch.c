@@ -70,6 +70,33 @@ static enum kw_status start(struct torch_process *p, bool gpu, struct kw_error *
 	return kw_python_start(&o, &p->python, err);
 }
 
+bool kw_torch_process_begin(struct kw_judge *j)
+{
+	if (j->torch)
+		return false;
+	j->torch = kw_calloc(1, sizeof *j->torch);
+	if (j->torch)
+		pthread_mutex_init(&j->torch->lock, NULL);
+	return j->torch != NULL;
+}
+
+void kw_torch_process_start(struct kw_judge *j)
+{
+	struct torch_process *p = j->torch;
+	bool gpu = strcmp(j->dev->ops->name, "nvidia") == 0;
+	struct kw_python_answer a = { 0 };
+
+	pthread_mutex_lock(&p->lock);
+	if (!p->python && start(p, gpu, NULL) == KW_OK &&
+	    (kw_python_ask(p->python, json_pack("{s:s, s:s}", "do", "prepare", "device", gpu ? "cuda" : "cpu"), NULL, 0, REFERENCE_TIMEOUT_MS, &a,
+			   NULL) != KW_OK || a.end != KW_PYTHON_ANSWERED)) {
+		kw_python_stop(p->python); /* who needs it is told why */
+		p->python = NULL;
+	}
+	pthread_mutex_unlock(&p->lock);
+	kw_python_answer_release(&a);
+}
+
 static const char *who(const struct kw_task *t)
 {
 	return t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
@@ -217,12 +244,8 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
 
 	if (!w->t->torch_form)
 		return KW_OK;
-	if (!w->j->torch) {
-		w->j->torch = kw_calloc(1, sizeof *w->j->torch);
-		if (!w->j->torch)
-			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-		pthread_mutex_init(&w->j->torch->lock, NULL);
-	}
+	if (!w->j->torch && !kw_torch_process_begin(w->j))
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	w->torch = w->j->torch;
 	pthread_mutex_lock(&w->torch->lock);
 	st = have_loaded(w, err);

@@ -40,6 +40,7 @@ struct server {
 	int builders;
 	struct kw_store *store;
 	struct kw_judge *judge;
+	bool expects;                     /* kw_judge_expect was called */
 	const char *judge_wanted, *judge_device; /* the kind that it was made for, and what it is */
 	struct entry entry[KW_BENCH_BATCH];
 	size_t count;
@@ -190,6 +191,17 @@ static enum kw_status adapt_problem(struct server *s, struct entry *e, const cha
 		status = adapt(s, e, NULL, to, err);
 	*path = to;
 	return status;
+}
+
+static bool says(const char *path, const char *word)
+{
+	struct kw_buf text;
+	bool found;
+
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
+	found = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, NULL) == KW_OK && text.len && strstr(text.ptr, word);
+	kw_buf_release(&text);
+	return found;
 }
 
 /* A function becomes a module that makes the calls of the problem; a file that is a module or has plan lines is taken as it is. */
@@ -605,10 +617,33 @@ static enum kw_status read_batch(struct server *s, const json_t *list)
 	return status;
 }
 
+/* While the first problems are read, the device opens and the other processes import PyTorch too. */
+static void expect(struct server *s)
+{
+	const struct entry *e = &s->entry[0];
+	bool module = e->file[0] && is_python(e->file) && !says(e->file, "#@ kernel");
+	const char *backend = s->search.backend ? s->search.backend : module ? "module" : e->file[0] ? kw_candidate_backend(e->file) : NULL;
+	struct kw_error ignored;
+
+	kw_error_reset(&ignored);
+	if (s->expects || !s->count || !is_python(e->problem) || s->mode == KW_BENCH_MODE_AUDIT)
+		return;
+	s->expects = true;
+	if (s->mode == KW_BENCH_MODE_OPTIMIZE)
+		judge_to_search(s);
+	else if (backend)
+		judge_for(s, backend, &ignored);
+	if (s->judge)
+		kw_judge_expect(s->judge, backend && strcmp(backend, "module") == 0);
+}
+
 static enum kw_status serve_batch(struct server *s, const json_t *list)
 {
 	enum kw_status status = read_batch(s, list);
 	bool ahead = s->mode == KW_BENCH_MODE_OPTIMIZE;
+
+	if (status == KW_OK)
+		expect(s);
 
 	/* Several searches come where they run on a GPU: its times do not mind who reads the next problems. */
 	if (status == KW_OK && s->count > 1 && !s->suite->adapter)
