@@ -510,6 +510,31 @@ static void note_host_bound(struct stage *s)
 	kw_note(s->w, text);
 }
 
+/* On a device with memory of its own a module's time has the copy of its outputs in it, which nobody can take off without a gift to
+ * who writes to the judge's memory directly. How much that is, by a copy of our own of that size, is told instead. */
+static enum kw_status note_copy(struct stage *s, struct kw_error *err)
+{
+	struct kw_device *dev = s->w->j->dev;
+	struct kw_ceiling copy = { 0 };
+	double bytes = 0;
+	char text[200], took[32];
+	enum kw_status st;
+
+	if (!s->module.spec || !dev->ops->compute || s->w->o.effort == KW_EFFORT_SCREEN)
+		return KW_OK;
+	for (int o = 0; o < s->outputs; o++)
+		bytes += 2 * (double)s->spec[s->inputs + o].bytes;
+	st = bytes > 0 ? dev->ops->ceiling(dev, KW_CEILING_COPY, (int64_t)bytes, true, &copy, err) : KW_NO;
+	if (st == KW_OK && copy.per_s > 0) {
+		snprintf(text, sizeof text, "%s: in the time of the module is a copy of its outputs, which takes about %s by itself", s->c->label,
+			 kw_human_ns(bytes / copy.per_s * 1e9, took, sizeof took));
+		kw_note(s->w, text);
+	}
+	if (st == KW_NO && err)
+		kw_error_reset(err);
+	return st == KW_NO ? KW_OK : st;
+}
+
 /* A module's first call is no measure: much is made in it, and what it computes with is looked at. */
 static enum kw_status first_call(struct turns *t, struct kw_error *err)
 {
@@ -601,8 +626,10 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 		keep_results(t, t->batch == 1 ? "single" : s->w->j->dev->batches_by_slope ? "slope" : "batch-minus-empty", true);
 		note_host_bound(s);
 		note_clock(t);
-		st = speed_of_light(s, err);
+		st = note_copy(s, err);
 	}
+	if (st == KW_OK && !s->w->failed)
+		st = speed_of_light(s, err);
 	if (st == KW_OK && !s->w->failed && s->w->o.profiled && s->w->j->dev->ops->process && !s->module.spec)
 		st = count_case(t, err);
 	kw_free(t);
