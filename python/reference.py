@@ -465,6 +465,13 @@ def on_device(device):
     return device
 
 
+def settle():
+    """What a file that was here before may have set for the whole process."""
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
+
+
 class Server:
     def __init__(self):
         self.form = self.device = None
@@ -482,6 +489,7 @@ class Server:
         return {}
 
     def load(self, request, fds):
+        settle()
         self.form, self.left_out = None, set()
         torch.set_num_threads(request.get("threads") or 1)
         self.device = on_device(request.get("device", "cpu"))
@@ -494,6 +502,7 @@ class Server:
 
     def describe(self, request, fds):
         """A task's inputs, params, outputs and cases, as a problem or a callable shows them."""
+        settle()
         torch.set_num_threads(request.get("threads") or 1)
         kept = torch.get_default_dtype(), list(sys.path), torch.is_grad_enabled()
         try:
@@ -544,6 +553,31 @@ class Server:
         finally:
             torch.set_default_dtype(before)
 
+    def audit(self, request, fds):
+        """What a check of the task finds by evaluation (python/audit.py)."""
+        from kwright import audit
+        failed = None
+        numbers = {p["name"]: float(p["value"]) if p["dtype"].startswith(("f", "bf")) else int(p["value"]) for p in request["params"]}
+        for precision in ("f64", "f32", "own"):
+            wide = {"f64": torch.float64, "f32": torch.float32}.get(precision)
+
+            def evaluate(values):
+                torch.manual_seed(len(made))
+                made.append(1)
+                given = {n: v.to(wide if wide and v.is_floating_point() else v.dtype) for n, v in values.items()}
+                results = self.compute({**given, **numbers}, request, precision)
+                if len(results) != len(request["outputs"]):
+                    raise Trouble("it gives %d tensors, and the task has %d outputs" % (len(results), len(request["outputs"])))
+                return results
+            made = []
+            try:
+                return {"labels": audit.labels(request, evaluate, DTYPES)}
+            except Trouble:
+                raise
+            except Exception as error:
+                failed = failed or error
+        raise failed
+
     def stand_in(self, request, fds):
         if not isinstance(self.form, Owner):
             return {"how": None, "weights": []}
@@ -581,7 +615,7 @@ class Server:
             values[given["name"]] = torch.empty(given["shape"], dtype=DTYPES[given["dtype"]], device="meta")
         for p in request.get("params", []):
             values[p["name"]] = float(p["value"]) if p["dtype"].startswith(("f", "bf")) else int(p["value"])
-        with torch.no_grad():
+        with torch.no_grad(), torch.device("meta"):  # what the line makes itself has no memory either
             results = self.form.call(values, request.get("dims", {}))
         for t in results:
             if t.dtype not in NAMES:

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "device/device.h"
+#include "python/python.h"
 
 static const struct command {
 	const char *name;
@@ -115,6 +116,7 @@ static int run_command(int argc, char **argv)
 		print_error(&err, has_json(argc, argv));
 	}
 	kw_progress_end();
+	kw_python_drop_waiting();
 	return kw_status_exit(status);
 }
 

@@ -203,7 +203,7 @@ static enum kw_status check(const struct kw_cmd *cmd, const struct kw_op_task *t
 	enum kw_status status;
 
 	kw_arena_init(&a, 1 << 30);
-	status = kw_expr_audit(t->expr, &a, &labels, &n, err);
+	status = kw_op_task_audit(t, &a, &labels, &n, err);
 	for (size_t i = 0; status == KW_OK && i < n; i++) {
 		if (cmd->json)
 			json_array_append_new(list, json_string(labels[i]));

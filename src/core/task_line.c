@@ -7,6 +7,7 @@
 #include "core/task_internal.h"
 
 #define SOURCE "(command line)"
+#define TORCH "torch:"
 
 enum { MAX_TEXT = 64 << 10 };
 
@@ -311,15 +312,27 @@ static void write_dims(const struct line_reader *r, struct kw_buf *out)
 	}
 }
 
+/* "torch: F.softmax(x, -1)" is a line of PyTorch. */
+static const char *torch_line(const char *expr)
+{
+	struct kw_str text = kw_str_trim(kw_str_from(expr));
+
+	return text.len >= strlen(TORCH) && memcmp(text.ptr, TORCH, strlen(TORCH)) == 0 ? text.ptr + strlen(TORCH) : NULL;
+}
+
 static void write_yaml(const struct line_reader *r, const char *expr, struct kw_buf *out)
 {
-	struct kw_str rest = kw_str_from(expr), line;
+	const char *torch = torch_line(expr);
+	struct kw_str rest = torch ? kw_str_trim(kw_str_from(torch)) : kw_str_from(expr), line;
 
-	write_name(expr, out);
+	if (torch)
+		kw_buf_addz(out, "name: torch\n");
+	else
+		write_name(expr, out);
 	write_dims(r, out);
 	kw_buf_addz(out, "inputs:\n");
 	kw_buf_add(out, r->inputs.ptr, r->inputs.len);
-	kw_buf_addz(out, "reference:\n  expr: |2-\n");
+	kw_buf_printf(out, "reference:\n  %s: |2-\n", torch ? "torch" : "expr");
 	while (kw_str_split(&rest, '\n', &line))
 		kw_buf_printf(out, "    " KW_STR_FMT "\n", KW_STR_ARG(line));
 	if (r->grad.len)

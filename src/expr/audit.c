@@ -534,7 +534,7 @@ enum kw_status kw_expr_audit(const struct kw_expr *e, struct kw_arena *a, const 
 	if (kw_expr_is_external(e)) {
 		audit_label(&t, "unknown_cost: the reference is %s: its flops are not known, and bytes are those of all inputs and outputs",
 			    kw_task_reference_kind(e->task));
-		audit_label(&t, "unknown_operation: what a reference in %s ignores or repeats cannot be read from it",
+		audit_label(&t, "unknown_operation: what a reference in %s computes twice or for nothing cannot be read from it",
 			    kw_task_reference_kind(e->task));
 		*labels = t.labels;
 		*count = t.count;

@@ -55,7 +55,7 @@ void kw_torch_process_free(struct kw_judge *j)
 {
 	if (!j->torch)
 		return;
-	kw_python_stop(j->torch->python);
+	kw_python_give_back(j->torch->python);
 	pthread_mutex_destroy(&j->torch->lock);
 	kw_free(j->torch);
 	j->torch = NULL;
@@ -67,7 +67,7 @@ static enum kw_status start(struct torch_process *p, bool gpu, struct kw_error *
 				    .memory_bytes = (int64_t)(MEMORY_SHARE_OF_TORCH * (double)kw_memory_available()) };
 
 	p->loaded[0] = '\0';
-	return kw_python_start(&o, &p->python, err);
+	return kw_python_borrow(&o, &p->python, err);
 }
 
 bool kw_torch_process_begin(struct kw_judge *j)

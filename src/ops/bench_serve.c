@@ -567,7 +567,7 @@ static enum kw_status audit_item(struct server *s, struct entry *e)
 
 	kw_error_reset(&why);
 	kw_arena_init(&a, 1 << 30);
-	status = kw_expr_audit(e->task.expr, &a, &labels, &n, &why);
+	status = kw_op_task_audit(&e->task, &a, &labels, &n, &why);
 	for (size_t i = 0; status == KW_OK && i < n; i++)
 		json_array_append_new(list, json_string(labels[i]));
 	if (status == KW_OK)
@@ -734,7 +734,6 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 	s->judge_wanted = s->judge_device = "";
 	kw_arena_init(&s->arena, 16 << 20);
 	kw_buf_init(&text, KW_BENCH_LINE_BYTES);
-	kw_op_torch_keep(BUILDERS_MAX / CORES_OF_READER);
 	while (status == KW_OK && ((n = read(in, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR && !kw_interrupted()))) {
 		char *end;
 
@@ -748,9 +747,9 @@ enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, s
 		}
 	}
 	kw_buf_release(&text);
-	kw_op_torch_keep(0);
 	kw_python_stop(s->python);
 	kw_judge_free(s->judge);
+	kw_python_drop_waiting();
 	kw_store_close(s->store);
 	kw_arena_release(&s->arena);
 	kw_free(s);

@@ -9,8 +9,12 @@
 bool kw_op_is_torch_word(const char *word);
 enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_arena *a, const char **file, struct kw_error *err);
 enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err);
-/* So many processes of Python at most wait for the next problem; 0, as at first: none, and those that do are ended. */
-void kw_op_torch_keep(int most);
+/* A process with the task's reference loaded, to be given back (python/python.h); and its answer, where what is wrong is the task's. */
+struct kw_python;
+struct kw_python_answer;
+enum kw_status kw_op_torch_loaded(const struct kw_task *t, struct kw_python **out, struct kw_error *err);
+enum kw_status kw_op_torch_ask(struct kw_python *p, const struct kw_task *t, json_t *request, int timeout_ms, struct kw_python_answer *a,
+			       struct kw_error *err);
 
 /* The index of a case by its label or its number from 1; -1 for NULL. */
 enum kw_status kw_op_find_case(const struct kw_task *t, const char *name, int *out, struct kw_error *err);

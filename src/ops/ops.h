@@ -54,6 +54,9 @@ struct kw_op_case {
 enum kw_status kw_op_task_cases(const struct kw_op_task *t, struct kw_arena *a, struct kw_op_case **out,
 				struct kw_error *err);
 
+/* What makes the task easy to cheat on, a line each; in the arena (task_audit.c). */
+enum kw_status kw_op_task_audit(const struct kw_op_task *t, struct kw_arena *a, const char ***labels, size_t *n, struct kw_error *err);
+
 /* --- tasks from words (task_new.c) --- */
 struct kw_op_draft {
 	struct kw_arena arena;

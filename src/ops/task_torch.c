@@ -1,6 +1,5 @@
 /* Tasks whose PyTorch says what the task does not: inputs and outputs of a problem's file or of something that can be called, and the
  * outputs of a line. It comes as YAML, is put behind what the user wrote, and the whole is read as any task. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "ops/internal.h"
 #include "python/python.h"
 
-enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, TRIES = 3, SHAPE_TEXT = 96, KEPT_MAX = 8 };
+enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, TRIES = 3, SHAPE_TEXT = 96 };
 #define MEMORY_SHARE_OF_TORCH 0.7
 
 static bool ends_in(struct kw_str word, const char *ending)
@@ -109,10 +108,11 @@ enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_
 /* ---- asking ---- */
 
 /* The answer of python/reference.py to one request; what it cannot use is an error of the task's author. */
-static enum kw_status ask(struct kw_python *p, const struct kw_task *t, json_t *request, struct kw_python_answer *a, struct kw_error *err)
+enum kw_status kw_op_torch_ask(struct kw_python *p, const struct kw_task *t, json_t *request, int timeout_ms, struct kw_python_answer *a,
+			       struct kw_error *err)
 {
 	const char *where = t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
-	enum kw_status s = kw_python_ask(p, request, NULL, 0, kw_python_patience_ms(DESCRIBE_TIMEOUT_MS), a, err);
+	enum kw_status s = kw_python_ask(p, request, NULL, 0, kw_python_patience_ms(timeout_ms), a, err);
 
 	if (s != KW_OK || a->end == KW_PYTHON_ANSWERED)
 		return s;
@@ -124,20 +124,9 @@ static enum kw_status ask(struct kw_python *p, const struct kw_task *t, json_t *
 	return kw_fail(err, KW_ERR_INPUT, where, "%s%.900s", a->end == KW_PYTHON_RAISED ? "it raises " : "it ", a->text);
 }
 
-/* Processes that have described something and wait for the next: importing PyTorch takes seconds. */
-static struct {
-	pthread_mutex_t lock;
-	struct kw_python *idle[KEPT_MAX];
-	int count, most;
-} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-void kw_op_torch_keep(int most)
+static enum kw_status ask(struct kw_python *p, const struct kw_task *t, json_t *request, struct kw_python_answer *a, struct kw_error *err)
 {
-	pthread_mutex_lock(&kept.lock);
-	kept.most = most < KEPT_MAX ? most : KEPT_MAX;
-	while (kept.count > kept.most)
-		kw_python_stop(kept.idle[--kept.count]);
-	pthread_mutex_unlock(&kept.lock);
+	return kw_op_torch_ask(p, t, request, DESCRIBE_TIMEOUT_MS, a, err);
 }
 
 static enum kw_status start(struct kw_python **p, struct kw_error *err)
@@ -145,22 +134,16 @@ static enum kw_status start(struct kw_python **p, struct kw_error *err)
 	struct kw_python_opts o = { .file = "reference", .wants = KW_PYTHON_TORCH,
 				    .memory_bytes = (int64_t)(MEMORY_SHARE_OF_TORCH * (double)kw_memory_available()) };
 
-	pthread_mutex_lock(&kept.lock);
-	*p = kept.count ? kept.idle[--kept.count] : NULL;
-	pthread_mutex_unlock(&kept.lock);
-	return *p ? KW_OK : kw_python_start(&o, p, err);
+	return kw_python_borrow(&o, p, err);
 }
 
 /* One that did not do what it was asked is not asked again. */
 static void finish_with(struct kw_python *p, enum kw_status how)
 {
-	pthread_mutex_lock(&kept.lock);
-	if (p && how == KW_OK && kept.count < kept.most) {
-		kept.idle[kept.count++] = p;
-		p = NULL;
-	}
-	pthread_mutex_unlock(&kept.lock);
-	kw_python_stop(p);
+	if (how == KW_OK)
+		kw_python_give_back(p);
+	else
+		kw_python_stop(p);
 }
 
 static json_t *request_for(const struct kw_task *t, const char *what)
@@ -173,6 +156,30 @@ static json_t *request_for(const struct kw_task *t, const char *what)
 			 t->torch_eval ? "eval" : "train", "text", line ? t->reference_torch : NULL, "path",
 			 line ? NULL : realpath(t->reference_torch, path) ? path : t->reference_torch, "callable", t->torch_callable,
 			 "args", t->torch_args && realpath(t->torch_args, args) ? args : t->torch_args);
+}
+
+/* Statements assign the outputs by their names. */
+static json_t *load_request(const struct kw_task *t)
+{
+	json_t *request = request_for(t, "load"), *outputs = json_array();
+
+	for (size_t i = 0; i < t->output_count; i++)
+		json_array_append_new(outputs, json_pack("{s:s}", "name", t->outputs[i].name));
+	json_object_set_new(request, "outputs", outputs);
+	return request;
+}
+
+enum kw_status kw_op_torch_loaded(const struct kw_task *t, struct kw_python **out, struct kw_error *err)
+{
+	struct kw_python_answer answer = { 0 };
+	enum kw_status s;
+
+	*out = NULL;
+	s = start(out, err);
+	if (s == KW_OK)
+		s = ask(*out, t, load_request(t), &answer, err);
+	kw_python_answer_release(&answer);
+	return s;
 }
 
 /* ---- putting texts together ---- */
@@ -447,7 +454,7 @@ static enum kw_status line_outputs(struct kw_op_task *t, struct kw_python *pytho
 
 	kw_arena_init(&a, 16 << 20);
 	if (s == KW_OK)
-		s = ask(python, &t->task, request_for(&t->task, "load"), &answer, err);
+		s = ask(python, &t->task, load_request(&t->task), &answer, err);
 	kw_python_answer_release(&answer);
 	if (s == KW_OK)
 		s = probe_line(python, &t->task, &p, &a, err);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct kw_python {
 	int pidfd, channel, leash, output;
 	int64_t memory_bytes;
 	char file[64];
+	struct kw_python *next;           /* that waits too */
 	struct kw_buf said, line;
 	int status;                       /* of waitpid, once it has ended */
 	bool ended;
@@ -243,7 +245,7 @@ enum kw_status kw_python_start(const struct kw_python_opts *o, struct kw_python 
 		memcpy(s.argv, argv, sizeof(argv));
 		make_env(&s);
 		if (o->memory_bytes > 0 && !o->device)
-			s.data.rlim_cur = s.data.rlim_max = (rlim_t)(o->memory_bytes + SLACK_BYTES);
+			s.data = (struct rlimit){ (rlim_t)(o->memory_bytes + SLACK_BYTES), RLIM_INFINITY };
 		st = start_process(p, &s, err);
 	}
 	if (st == KW_OK) {
@@ -302,6 +304,85 @@ void kw_python_stop(struct kw_python *p)
 	kw_buf_release(&p->said);
 	kw_buf_release(&p->line);
 	kw_free(p);
+}
+
+/* ---- lending ---- */
+
+static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
+static struct kw_python *waiting;
+static pid_t lender;                      /* a fork of ours lends nothing of its parent's */
+
+static struct kw_python *take_waiting(const char *file)
+{
+	struct kw_python **at, *p = NULL;
+
+	pthread_mutex_lock(&lending);
+	if (lender == getpid()) {
+		for (at = &waiting; *at && strcmp((*at)->file, file) != 0; at = &(*at)->next)
+			;
+		p = *at;
+		if (p)
+			*at = p->next;
+	}
+	pthread_mutex_unlock(&lending);
+	return p;
+}
+
+/* The limits of the next one who has it. */
+static void limit(struct kw_python *p, const struct kw_python_opts *o)
+{
+	struct rlimit data = { RLIM_INFINITY, RLIM_INFINITY };
+
+	p->memory_bytes = o->memory_bytes;
+	if (o->memory_bytes > 0 && !o->device)
+		data.rlim_cur = (rlim_t)(o->memory_bytes + SLACK_BYTES);
+	prlimit(p->pid, RLIMIT_DATA, &data, NULL);
+}
+
+enum kw_status kw_python_borrow(const struct kw_python_opts *o, struct kw_python **out, struct kw_error *err)
+{
+	struct kw_python_found now;
+	struct kw_python *p;
+
+	while ((p = take_waiting(o->file))) {
+		/* Another interpreter may be asked for by now. */
+		if (!has_ended(p) && kw_python_find(o->wants, &now, err) == KW_OK && strcmp(now.path, p->found.path) == 0) {
+			limit(p, o);
+			*out = p;
+			return KW_OK;
+		}
+		kw_python_stop(p);
+	}
+	return kw_python_start(o, out, err);
+}
+
+void kw_python_give_back(struct kw_python *p)
+{
+	if (!p || has_ended(p)) {
+		kw_python_stop(p);
+		return;
+	}
+	pthread_mutex_lock(&lending);
+	if (lender != getpid())
+		waiting = NULL;
+	lender = getpid();
+	p->next = waiting;
+	waiting = p;
+	pthread_mutex_unlock(&lending);
+}
+
+void kw_python_drop_waiting(void)
+{
+	struct kw_python *p, *next;
+
+	pthread_mutex_lock(&lending);
+	p = lender == getpid() ? waiting : NULL;
+	waiting = NULL;
+	pthread_mutex_unlock(&lending);
+	for (; p; p = next) {
+		next = p->next;
+		kw_python_stop(p);
+	}
 }
 
 const struct kw_python_found *kw_python_of(const struct kw_python *p)

@@ -64,6 +64,11 @@ struct kw_python_opts {
 /* Starts it and loads the file, whose own imports are part of the start. What goes wrong there is an error: KW_ERR_ENV. */
 enum kw_status kw_python_start(const struct kw_python_opts *o, struct kw_python **out, struct kw_error *err);
 void kw_python_stop(struct kw_python *p);                      /* kills it, with its children; NULL is fine */
+/* The same for what is wanted again and again: one of this file that waits, which has imported what it needs, else a new one; and back.
+ * Whoever has one has it alone. One that is gone, NULL too, is fine to give back. drop: those that wait end. Any thread. */
+enum kw_status kw_python_borrow(const struct kw_python_opts *o, struct kw_python **out, struct kw_error *err);
+void kw_python_give_back(struct kw_python *p);
+void kw_python_drop_waiting(void);
 const struct kw_python_found *kw_python_of(const struct kw_python *p);
 /* For who watches it from outside: its process, -1 when it is gone; what it printed last, "" if nothing. */
 pid_t kw_python_pid(const struct kw_python *p);

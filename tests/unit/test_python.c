@@ -213,6 +213,39 @@ static void test_leash(void)
 	close(fds[1]);
 }
 
+/* One that waits is lent again; one that is gone, or is of another file, is not. */
+static void test_lending(void)
+{
+	struct kw_python_opts o = { .file = "puppet", .memory_bytes = 1 << 30 };
+	struct kw_python *p = NULL, *other = NULL;
+	pid_t first;
+
+	is_int(kw_python_borrow(&o, &p, &err), KW_OK, "the first is started");
+	first = p ? kw_python_pid(p) : -1;
+	is_int(kw_python_borrow(&o, &other, &err), KW_OK, "while it is away another is started");
+	ok(other && kw_python_pid(other) != first, "which is not the same");
+	kw_python_stop(other);
+	kw_python_give_back(p);
+	p = NULL;
+	is_int(kw_python_borrow(&o, &p, &err), KW_OK, "one that waits is lent");
+	is_int(p ? kw_python_pid(p) : 0, first, "and is the same");
+	is_int(p ? (int)ask(p, json_pack("{s:s, s:i, s:i}", "do", "add", "a", 2, "b", 3), 20000) : -1, KW_PYTHON_ANSWERED, "and answers");
+	o.memory_bytes = 256 << 20;
+	kw_python_give_back(p);
+	p = NULL;
+	is_int(kw_python_borrow(&o, &p, &err), KW_OK, "with another limit");
+	is_int(p ? (int)ask(p, json_pack("{s:s}", "do", "grow"), 60000) : -1, KW_PYTHON_MEMORY, "which holds for it");
+	kw_python_give_back(p);
+	p = NULL;
+	is_int(kw_python_borrow(&o, &p, &err), KW_OK, "one that is gone");
+	ok(p && kw_python_pid(p) > 0 && kw_python_pid(p) != first, "is not lent");
+	first = p ? kw_python_pid(p) : -1;
+	kw_python_give_back(p);
+	kw_python_drop_waiting();
+	ok(first > 0 && kill(first, 0) < 0, "those that wait are ended");
+	kw_python_give_back(NULL);
+}
+
 static void test_start(void)
 {
 	struct kw_python_opts o = { .file = "broken" };
@@ -333,6 +366,7 @@ int main(void)
 	test_raising();
 	test_ends();
 	test_leash();
+	test_lending();
 	test_start();
 	fails_cleanly("KW_FAIL_ALLOC", 200, scenario, (void *)2, "a process");
 	fails_cleanly("KW_FAIL_EXEC", 20, scenario, (void *)2, "a process");
