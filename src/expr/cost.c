@@ -225,6 +225,20 @@ double expr_box_flops(const struct kw_bound *b, int output, const int64_t *start
 	return flops;
 }
 
+double kw_expr_sample_flops(const struct kw_bound *b)
+{
+	enum { ELEMENTS = 64 };
+	int64_t start[KW_MAX_RANK] = { 0 }, one[KW_MAX_RANK];
+	double sum = 0;
+
+	for (int i = 0; i < KW_MAX_RANK; i++)
+		one[i] = 1;
+	for (size_t o = 0; o < b->e->output_count; o++)
+		if (kw_shape_count(kw_bound_output_shape(b, (int)o)) > 0)
+			sum += ELEMENTS * expr_box_flops(b, (int)o, start, one);
+	return sum;
+}
+
 void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out)
 {
 	struct kw_expr *low;

@@ -173,6 +173,9 @@ enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start,
  * about target_elements each. */
 void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements, int64_t count[KW_MAX_RANK]);
 
+/* Flops of 64 single elements of each output; INFINITY where each needs nearly all that there is, as behind several layers. */
+double kw_expr_sample_flops(const struct kw_bound *b);
+
 /* A reference in C: its graph is one operation of which only the shapes are known, so that flops are 0, no reduction is known, and
  * the bytes are those of all inputs and outputs. Its evaluators ask for their values, whole outputs at once: values() gives
  * all of an output for these inputs, where it may keep them until forget(); thread-safe, both of them. */
@@ -214,7 +217,7 @@ enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct
  * naive form (err says which), a reference for OpenCL, more kernels or arguments than a plan may have. KW_ERR_NOMEM also when
  * out is full. */
 enum kw_naive_form { KW_NAIVE_BASELINE, KW_NAIVE_F64, KW_NAIVE_F32 };
-enum { KW_NAIVE_MAX_KERNELS = 64 };
+enum { KW_NAIVE_MAX_KERNELS = 64, KW_NAIVE_MAX_WORKSPACES = 64 }; /* of a plan */
 struct kw_naive_info {
 	size_t kernel_count;
 	int output[KW_NAIVE_MAX_KERNELS];    /* of a reference, by kernel: the output of which it computes a range; else -1 */

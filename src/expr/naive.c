@@ -274,6 +274,17 @@ static void assemble(struct gen *g, struct kw_buf *out)
 	kw_buf_addz(out, "}\n");
 }
 
+/* A plan has so many lines of each kind and no more. */
+void naive_limit(struct gen *g)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < g->workspaces.len; i++)
+		lines += g->workspaces.ptr[i] == '\n';
+	if (g->status == KW_OK && (lines > KW_NAIVE_MAX_WORKSPACES || g->kernel_count > KW_NAIVE_MAX_KERNELS))
+		naive_fail(g, NULL, "it would be more kernels or workspaces than a plan may have");
+}
+
 bool naive_prepare(struct gen *g)
 {
 	size_t n = g->e->node_count + 1;
@@ -325,6 +336,7 @@ enum kw_status kw_expr_emit_naive_c(const struct kw_expr *e, bool openmp, struct
 		naive_emit_all(&g);
 		if (g.body.full || g.workspaces.full || g.args.full || g.numbers.full)
 			naive_nomem(&g);
+		naive_limit(&g);
 		if (g.status == KW_OK)
 			assemble(&g, out);
 		if (g.status == KW_OK && out->full)

@@ -114,6 +114,8 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out);
 void naive_indent(struct kw_buf *out, struct kw_str text);
 void naive_declare(struct gen *g);                /* the arguments of the task */
 bool naive_prepare(struct gen *g);
+/* Fails where a plan could not hold what was emitted. */
+void naive_limit(struct gen *g);
 void naive_release(struct gen *g);
 
 /* naive_split.c: reductions of several axes or to one number in steps, so that each has many threads. */

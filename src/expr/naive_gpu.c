@@ -259,8 +259,7 @@ static void emit(struct gen *g, enum kw_naive_form form, struct kw_buf *out, str
 	naive_emit_all(g);
 	if (g->workspaces.full || g->args.full || g->numbers.full)
 		naive_nomem(g);
-	if (g->status == KW_OK && g->kernel_count > KW_NAIVE_MAX_KERNELS)
-		naive_fail(g, NULL, "it would be more kernels than a plan may have");
+	naive_limit(g);
 	if (g->status == KW_OK)
 		assemble(g, form, out);
 	if (g->status == KW_OK && out->full)

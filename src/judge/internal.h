@@ -77,6 +77,7 @@ struct work {
 	struct module_host *module;       /* the candidate is a Python module; else NULL */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
 	struct torch_process *torch;      /* the judge's; NULL: the task has no PyTorch, or does without */
+	bool values_by_torch;             /* though there is an expression, which only says what it costs */
 	bool operations_noted;            /* of PyTorch, that a module uses */
 	char sanitizer[PATH_MAX];         /* the program; "": not looked for yet */
 };
@@ -146,6 +147,7 @@ struct stage {
 					   * end this attempt, and no verdict */
 	int64_t killed_bytes;             /* kw_play_result.own_bytes */
 	bool sampled;                     /* expected values at sampled elements only */
+	bool external;                    /* they come from the process of a reference in C or PyTorch */
 	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */
 	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
 	struct kw_case_result *result;

@@ -306,16 +306,17 @@ void kw_torch_reference_note(struct work *w)
 
 	if (!p)
 		return;
-	if (p->agreement == KW_TORCH_UNCHECKED && w->t->expr) {
+	if (p->agreement == KW_TORCH_UNCHECKED && w->t->expr && !(w->values_by_torch && p->precision[0])) {
 		snprintf(text, sizeof text, "reference: the expression, not checked against PyTorch %s: %s%s", p->torch, p->says, p->notes);
 		kw_note(w, text);
 	}
 	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
 		if (strcmp(p->precision, ways[i][0]) == 0) {
 			snprintf(text, sizeof text, "reference: %sPyTorch %s on the %s, in %s%s%s%s",
-				 w->t->expr ? "the expression, which agrees with " : "", p->torch,
+				 w->t->expr && !w->values_by_torch ? "the expression, which agrees with " : "", p->torch,
 				 strcmp(p->device, "cuda") == 0 ? "GPU" : "processor", ways[i][1], p->notes,
-				 p->agreement == KW_TORCH_DIFFERS ? "; the expression is not used, as it differs: " : "",
+				 p->agreement == KW_TORCH_DIFFERS ? "; the expression is not used, as it differs: " :
+				 w->values_by_torch ? "; its expression, of many layers, only says what it costs" : "",
 				 p->agreement == KW_TORCH_DIFFERS ? p->says : "");
 			kw_note(w, text);
 		}

@@ -9,6 +9,7 @@
 
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
 #define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
+#define DEAR_FLOPS 5e8                        /* of samples: then PyTorch computes them, where it can */
 
 /* ---- binding -------------------------------------------------------------------------------- */
 
@@ -31,8 +32,10 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 	    (st = kw_layout_views(w->t, c, &s->env, s->bound, s->view, s->spec, err)) != KW_OK)
 		return st;
 	kw_expr_cost(s->bound, &s->cost);
-	s->steps = kw_expr_has_steps(w->e);
 	s->sampled = s->cost.flops > SAMPLED_FLOPS && s->cost.flops > 64 * (s->cost.bytes_read + s->cost.bytes_written);
+	s->external = kw_expr_is_external(w->e) || (w->torch && s->cost.flops > DEAR_FLOPS && kw_expr_sample_flops(s->bound) > DEAR_FLOPS);
+	s->sampled = s->sampled && !s->external;
+	s->steps = !s->external && kw_expr_has_steps(w->e);
 	s->spec_count = (size_t)s->tensors;
 	s->plan.applicable = w->module != NULL; /* tensors bring their strides along */
 	if (w->c && !w->module && (st = kw_plan_bind(&w->c->plan, w->t, c, s->view, &(struct kw_tune_point){ w->c->tune_values,
@@ -165,12 +168,14 @@ static enum kw_status start_players(struct stage *s, struct kw_error *err)
 	return st == KW_OK ? b.status : st;
 }
 
-/* All three get their values from the process of a reference in C or PyTorch. */
+/* All three get their values from the process of a reference in C or PyTorch. A network's expression may be there too, for what it
+ * costs; what its layers give is computed faster by PyTorch. */
 static enum kw_status open_external(struct stage *s, struct kw_error *err)
 {
 	struct kw_external from;
 	enum kw_status st = s->w->torch ? kw_torch_values_open(s, &from, err) : kw_c_values_open(s, &from, err);
 
+	s->w->values_by_torch = s->w->values_by_torch || (s->w->torch && !kw_expr_is_external(s->w->e));
 	if (st == KW_OK)
 		st = kw_eval_new_external(s->bound, s->view, KW_EVAL_F64, &from, &s->ev64, err);
 	if (st == KW_OK)
@@ -182,7 +187,7 @@ static enum kw_status open_evaluators(struct stage *s, struct kw_error *err)
 {
 	enum kw_status st;
 
-	if (kw_expr_is_external(s->w->e))
+	if (s->external)
 		return open_external(s, err);
 	st = open_one(s, s->bound, KW_EVAL_F64, &s->ev64, err);
 	return st == KW_OK ? open_plain(s, s->bound, &s->ev32, &s->coarse, err) : st;
@@ -199,7 +204,7 @@ enum kw_status kw_stage_formula(struct stage *s, int number, struct kw_error *er
 	if (f->tried)
 		return KW_OK;
 	f->tried = true;
-	if (kw_expr_is_external(s->w->e)) /* it is what it is */
+	if (s->external) /* it is what it is */
 		return KW_OK;
 	kw_buf_init(&says, 1 << 12);
 	st = kw_expr_rephrase(s->w->e, number + 1, &s->arena, &e, &says, err);

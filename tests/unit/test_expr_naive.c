@@ -329,6 +329,39 @@ static void test_limit(void)
 	kw_buf_release(&text);
 }
 
+/* A network of many layers needs more arrays between them than a plan may have: then there is no naive form, and no fault. */
+static void test_many_workspaces(void)
+{
+	enum { LAYERS = KW_NAIVE_MAX_WORKSPACES + 2 };
+	const char *inputs[] = { "x:f32[8,8]", "w:f32[8,8]" };
+	struct kw_error err = { 0 };
+	struct kw_task task;
+	struct kw_expr *e = NULL;
+	struct kw_arena a;
+	struct kw_buf expr, text;
+
+	kw_arena_init(&a, 64 << 20);
+	kw_buf_init(&expr, 1 << 16);
+	kw_buf_init(&text, 1 << 20);
+	kw_buf_addz(&expr, "h0 = relu(x @ w)\n");
+	for (int i = 1; i < LAYERS; i++)
+		kw_buf_printf(&expr, "h%d = relu(h%d @ w)\n", i, i - 1);
+	kw_buf_printf(&expr, "y = h%d", LAYERS - 1);
+	if (!ok(kw_task_parse_line(&task, expr.ptr, inputs, 2, &err) == KW_OK && kw_expr_complete_task(&task, &err) == KW_OK &&
+		kw_expr_parse(&task, &a, &e, &err) == KW_OK, "many layers are read"))
+		diag("%s", err.text);
+	if (e) {
+		is_int(kw_expr_emit_naive_c(e, false, &text, &err), KW_NO, "and have no naive form in C");
+		has_str(err.text, "more kernels or workspaces than a plan may have", "which is told");
+		kw_buf_reset(&text);
+		is_int(kw_expr_emit_naive_gpu(e, "cuda", KW_NAIVE_F64, &text, NULL, &err), KW_NO, "nor as a reference on a GPU");
+	}
+	kw_task_release(&task);
+	kw_buf_release(&expr);
+	kw_buf_release(&text);
+	kw_arena_release(&a);
+}
+
 int main(void)
 {
 	void *lib;
@@ -340,6 +373,7 @@ int main(void)
 		test_scratch();
 		test_memory();
 		test_limit();
+		test_many_workspaces();
 	}
 	lib = compile();
 	for (size_t i = 0; i < entry_count; i++) {
