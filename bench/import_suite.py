@@ -8,7 +8,6 @@ after making the constants at the top of the file smaller as far as the model st
 Each problem is described in a process of its own, which may run for --seconds. What --log holds already is not done again.
 """
 import argparse
-import ast
 import collections
 import glob
 import json
@@ -32,41 +31,7 @@ compare.package()
 import torch                                        # noqa: E402
 from kwright import describe                        # noqa: E402
 from kwright.problem import Problem                 # noqa: E402
-
-
-class Smaller(ast.NodeTransformer):
-    """Halves the whole numbers over 16 at the top of a file `times` times; batches become 2 where `few`."""
-
-    def __init__(self, times, few):
-        self.times, self.few, self.batch = times, few, False
-
-    def visit_Module(self, node):
-        for n in node.body:
-            if isinstance(n, ast.Assign):
-                names = " ".join(ast.unparse(t) for t in n.targets).lower()
-                self.batch = "batch" in names and "features" not in names
-                n.value = self.visit(n.value)
-        return node
-
-    def visit_Constant(self, node):
-        v = node.value
-        if type(v) is not int or v < 3:
-            return node
-        if self.batch and self.few:
-            return ast.copy_location(ast.Constant(2), node)
-        for _ in range(self.times):
-            v = v // 2 if v > 16 else v
-        return ast.copy_location(ast.Constant(v), node)
-
-
-def elements(d):
-    total = 0
-    for t in d["inputs"] + d["parameters"] + d["outputs"]:
-        n = 1
-        for s in t.get("shape", []):
-            n *= s
-        total += n
-    return total
+from smaller import elements, smaller               # noqa: E402
 
 
 def verify(path, evaluator, folder, mode):
@@ -77,7 +42,7 @@ def verify(path, evaluator, folder, mode):
     for times, few in [(12, True), (12, False)] + [(n, True) for n in (6, 5, 4, 3, 2, 1, 0)]:
         small = os.path.join(folder, os.path.basename(path))
         with open(small, "w") as f:
-            f.write(ast.unparse(ast.fix_missing_locations(Smaller(times, few).visit(ast.parse(source)))))
+            f.write(smaller(source, times, few))
         try:
             d = describe.describe(small, mode)
         except Problem as e:
@@ -89,6 +54,9 @@ def verify(path, evaluator, folder, mode):
         if elements(d) > 60e6:
             return "too large to compare: %d elements" % elements(d)
         r = compare.compare(small, evaluator, mode, rel=1e-7, description=d)
+        if r.unsteady:
+            last = r.why
+            continue
         return "same" if r.good else "differs: %s" % r.why
     return "not compared: %s" % last
 
