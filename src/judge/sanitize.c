@@ -119,7 +119,7 @@ static enum kw_status choose(struct work *w, struct stage *chosen, size_t *count
 
 /* What the tools run in, and with: made once for a judgement. */
 struct box {
-	struct kw_sandbox *files;
+	struct kw_sandbox *files;         /* NULL: none */
 	char self[PATH_MAX], job[PATH_MAX + 8], temporary[PATH_MAX + 8];
 	const char **env;                 /* ours, with another folder for temporary files */
 };
@@ -185,7 +185,7 @@ static enum kw_status run_tool(const struct work *w, const struct box *b, const 
 	char code[16];
 	const char *argv[24];
 	struct kw_proc_opts o = { .timeout_ms = TOOL_TIMEOUT_MS, .max_out_bytes = MAX_TEXT, .env = b->env,
-				  .before_exec = kw_sandbox_enter_files, .before_exec_arg = b->files };
+				  .before_exec = b->files ? kw_sandbox_enter_files : NULL, .before_exec_arg = b->files };
 	size_t k = 0;
 
 	snprintf(code, sizeof code, "%d", HIT_EXIT);
@@ -317,13 +317,18 @@ static void judge_log(struct work *w, const struct stage *s, const char *tool, c
 	}
 }
 
+static bool says_something(const struct kw_proc_result *r, const struct kw_sanitizer_log *l)
+{
+	return l->count || (l->finished && l->errors == 0 && r->exit_code == 0);
+}
+
 /* false: no word about the candidate can be had this way; why is noted. */
 static bool worked(struct work *w, const char *tool, const struct kw_proc_result *r, const struct kw_sanitizer_log *l)
 {
 	char note[400];
 	const char *why = l->trouble[0] ? l->trouble : r->err.len ? r->err.ptr : "it said nothing";
 
-	if (l->count || (l->finished && l->errors == 0 && r->exit_code == 0))
+	if (says_something(r, l))
 		return true;
 	if (r->timed_out)
 		why = "it did not end in time";
@@ -335,9 +340,10 @@ static bool worked(struct work *w, const char *tool, const struct kw_proc_result
 /* The tools on one case, side by side: each starts a driver, which takes most of the time. */
 struct round {
 	struct work *w;
-	const struct box *box;
+	struct box *box;
 	bool works[TOOLS];
 	struct kw_proc_result result[TOOLS];
+	struct kw_sanitizer_log *log[TOOLS];
 	enum kw_status status[TOOLS];
 	struct kw_error error[TOOLS];
 };
@@ -347,21 +353,32 @@ static void run_one(void *arg, int64_t k)
 	struct round *r = arg;
 
 	r->result[k] = (struct kw_proc_result){ .exit_code = -1 };
-	r->status[k] = r->works[k] ? run_tool(r->w, r->box, tools[k], &r->result[k], &r->error[k]) : KW_OK;
+	r->log[k] = r->works[k] ? kw_alloc(sizeof *r->log[k]) : NULL;
+	r->status[k] = KW_OK;
+	if (r->works[k] && !r->log[k])
+		r->status[k] = kw_fail(&r->error[k], KW_ERR_NOMEM, "", "out of memory");
+	else if (r->works[k])
+		r->status[k] = run_tool(r->w, r->box, tools[k], &r->result[k], &r->error[k]);
+	if (r->log[k])
+		kw_sanitizer_parse(r->result[k].out.len ? r->result[k].out.ptr : "", r->log[k]);
 }
 
-static enum kw_status read_one(struct round *r, const struct stage *s, size_t k, struct kw_error *err)
+static void clear(struct round *r)
 {
-	struct kw_sanitizer_log *l = kw_alloc(sizeof *l);
-	const struct kw_proc_result *p = &r->result[k];
+	for (size_t k = 0; k < TOOLS; k++) {
+		kw_proc_result_release(&r->result[k]);
+		kw_free(r->log[k]);
+		r->log[k] = NULL;
+	}
+}
 
-	if (!l)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	kw_sanitizer_parse(p->out.len ? p->out.ptr : "", l);
-	r->works[k] = worked(r->w, tools[k], p, l);
-	judge_log(r->w, s, tools[k], l, p->out.len ? p->out.ptr : "");
-	kw_free(l);
-	return KW_OK;
+/* None of them came as far as a word: what keeps them may be the box, which knows not every machine's driver. */
+static bool nothing_said(const struct round *r)
+{
+	for (size_t k = 0; k < TOOLS; k++)
+		if (r->status[k] != KW_OK || (r->log[k] && says_something(&r->result[k], r->log[k])))
+			return false;
+	return true;
 }
 
 static enum kw_status check(struct round *r, const struct stage *s, struct kw_error *err)
@@ -369,14 +386,24 @@ static enum kw_status check(struct round *r, const struct stage *s, struct kw_er
 	enum kw_status st = KW_OK;
 
 	kw_parallel(TOOLS, TOOLS, run_one, r);
+	if (r->box->files && nothing_said(r)) {
+		clear(r);
+		kw_sandbox_free(r->box->files);
+		r->box->files = NULL;
+		kw_parallel(TOOLS, TOOLS, run_one, r);
+		if (!nothing_said(r))
+			kw_note(r->w, "compute-sanitizer does not work in its box on this machine, so it was run without one");
+	}
 	for (size_t k = 0; k < TOOLS; k++) {
 		if (st == KW_OK && (st = r->status[k]) != KW_OK)
 			*err = r->error[k];
 		/* What does not work on one case does not on the next. What the first found is the verdict. */
-		if (st == KW_OK && r->works[k] && !r->w->failed)
-			st = read_one(r, s, k, err);
-		kw_proc_result_release(&r->result[k]);
+		if (st != KW_OK || !r->log[k] || r->w->failed)
+			continue;
+		r->works[k] = worked(r->w, tools[k], &r->result[k], r->log[k]);
+		judge_log(r->w, s, tools[k], r->log[k], r->result[k].out.len ? r->result[k].out.ptr : "");
 	}
+	clear(r);
 	return st;
 }
 
