@@ -267,7 +267,8 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
 	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .index = g->asked[r->role]++,
 				  .max_tokens = g->opts.max_tokens,
-				  .temperature = r->temperature >= 0 ? r->temperature : g->opts.temperature };
+				  .temperature = g->opts.has_role_temperature[r->role] ? g->opts.role_temperature[r->role] :
+						 r->temperature >= 0 ? r->temperature : g->opts.temperature };
 	status = recall(g, c, a, err);
 	if (status != KW_OK || c->has_answer || spent(g))
 		return status;

@@ -28,6 +28,8 @@ struct kw_agent_opts {
 	const char *role_model[KW_ROLE_COUNT];      /* NULL: model */
 	const char *base_url, *key_file, *record;   /* NULL: none */
 	double temperature;                         /* negative: the model's own */
+	double role_temperature[KW_ROLE_COUNT];     /* where has_role_temperature: before all others */
+	bool has_role_temperature[KW_ROLE_COUNT];
 	int64_t max_tokens, timeout_ns;             /* 0: the provider's */
 	int retries;                                /* negative: the provider's */
 	size_t prompt_bytes;                        /* 0: KW_PROMPT_DEFAULT_BYTES */

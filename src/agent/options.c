@@ -1,4 +1,5 @@
 /* The options of an agent, there and back. No key is among them: it comes from the environment or a file each time. */
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/agent.h"
@@ -13,8 +14,15 @@ static bool put_text(json_t *j, const char *key, const char *text)
 	return !text || json_object_set_new(j, key, json_string(text)) == 0;
 }
 
+static const char *temperature_key(enum kw_role r, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "%s_temperature", kw_role_name(r));
+	return out;
+}
+
 json_t *kw_agent_opts_json(const struct kw_agent_opts *o)
 {
+	char key[64];
 	json_t *j = json_pack("{s:f, s:I, s:I, s:i, s:I, s:I, s:f, s:i, s:b}", "temperature", o->temperature, "max_tokens",
 			      (json_int_t)o->max_tokens, "timeout_ns", (json_int_t)o->timeout_ns, "retries", o->retries, "prompt_bytes",
 			      (json_int_t)o->prompt_bytes, "budget_tokens", (json_int_t)o->budget_tokens, "budget_usd",
@@ -24,6 +32,9 @@ json_t *kw_agent_opts_json(const struct kw_agent_opts *o)
 
 	for (int i = 0; good && i < KW_ROLE_COUNT; i++)
 		good = put_text(j, kw_role_name((enum kw_role)i), o->role_model[i]);
+	for (int i = 0; good && i < KW_ROLE_COUNT; i++)
+		good = !o->has_role_temperature[i] ||
+		       json_object_set_new(j, temperature_key((enum kw_role)i, key, sizeof(key)), json_real(o->role_temperature[i])) == 0;
 	if (good)
 		return j;
 	json_decref(j);
@@ -51,6 +62,12 @@ enum kw_status kw_agent_opts_read(struct kw_agent_opts *o, const json_t *j, stru
 	o->record = get_text(j, "record", a, &good);
 	for (int i = 0; i < KW_ROLE_COUNT; i++)
 		o->role_model[i] = get_text(j, kw_role_name((enum kw_role)i), a, &good);
+	for (int i = 0; i < KW_ROLE_COUNT; i++) {
+		char key[64];
+
+		o->has_role_temperature[i] = json_object_get(j, temperature_key((enum kw_role)i, key, sizeof(key))) != NULL;
+		o->role_temperature[i] = kw_json_get_f64(j, key, 0.0);
+	}
 	o->temperature = kw_json_get_f64(j, "temperature", -1.0);
 	o->max_tokens = kw_json_get_i64(j, "max_tokens", 0);
 	o->timeout_ns = kw_json_get_i64(j, "timeout_ns", 0);

@@ -67,7 +67,8 @@ const struct kw_price *kw_price_of(const struct kw_prices *p, const char *model)
 	for (size_t i = 0; i < p->count; i++) {
 		size_t n = strlen(p->at[i].model);
 
-		if (strncmp(base, p->at[i].model, n) == 0 && (!best || n > strlen(best->model)))
+		/* "gpt-5.4" is another model than "gpt-5", and "gpt-5-2026" is not. */
+		if (strncmp(base, p->at[i].model, n) == 0 && (base[n] == '\0' || strchr("-:@", base[n])) && (!best || n > strlen(best->model)))
 			best = &p->at[i];
 	}
 	return best;

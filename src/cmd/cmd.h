@@ -22,7 +22,7 @@ enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t
 /* Whom to ask, in the options of a command (model.c). */
 struct kw_model_words {
 	const char *model, *base_url, *key_file;
-	struct kw_texts role_models;
+	struct kw_texts role_models, role_temperatures;
 	int max_tokens, retries;
 	int64_t timeout_ns;
 	double temperature;
@@ -34,6 +34,7 @@ struct kw_model_words {
 	{ "base-url", KW_OPT_TEXT, offsetof(type, member.base_url), "URL", "of a server that speaks the provider's protocol" }, \
 	{ "key-file", KW_OPT_TEXT, offsetof(type, member.key_file), "FILE", "the key, in a file that only you can read" },   \
 	{ "temperature", KW_OPT_NUMBER, offsetof(type, member.temperature), "T", "of the model; else its own" },             \
+	{ "role-temperature", KW_OPT_TEXTS, offsetof(type, member.role_temperatures), "ROLE=T", "another temperature for one role" }, \
 	{ "max-tokens", KW_OPT_COUNT, offsetof(type, member.max_tokens), "N", "of one answer, its reasoning included" },     \
 	{ "model-retries", KW_OPT_COUNT, offsetof(type, member.retries), "N", "of a request that failed for a while (5)" },   \
 	{ "model-timeout", KW_OPT_TIME, offsetof(type, member.timeout_ns), "TIME", "without a sign of life from the model" }

@@ -21,6 +21,26 @@ static enum kw_status role_model(const char *text, struct kw_agent_opts *o, stru
 	return status;
 }
 
+/* "coder=0.8" */
+static enum kw_status role_temperature(const char *word, struct kw_agent_opts *o, struct kw_error *err)
+{
+	const char *equals = strchr(word, '=');
+	enum kw_role role;
+	char name[32];
+	double t;
+	enum kw_status status;
+
+	if (!equals || !kw_str_to_f64(kw_str_from(equals + 1), &t) || !(t >= 0 && t <= 2))
+		return kw_fail(err, KW_ERR_USAGE, "", "--role-temperature is ROLE=T, T from 0 to 2, not '%.60s'", word);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - word), word);
+	status = kw_role_parse(name, &role, err);
+	if (status != KW_OK)
+		return status;
+	o->role_temperature[role] = t;
+	o->has_role_temperature[role] = true;
+	return KW_OK;
+}
+
 enum kw_status kw_model_words(const struct kw_model_words *w, struct kw_agent_opts *o, struct kw_error *err)
 {
 	enum kw_status status = KW_OK;
@@ -34,6 +54,10 @@ enum kw_status kw_model_words(const struct kw_model_words *w, struct kw_agent_op
 	o->retries = w->retries;
 	for (size_t i = 0; i < w->role_models.count && status == KW_OK; i++)
 		status = role_model(w->role_models.text[i], o, err);
+	for (size_t i = 0; i < w->role_temperatures.count && status == KW_OK; i++)
+		status = role_temperature(w->role_temperatures.text[i], o, err);
+	if (status == KW_OK && !w->model && w->role_temperatures.count)
+		status = kw_fail(err, KW_ERR_USAGE, "", "--role-temperature goes with --model");
 	if (status == KW_OK && !w->model && w->role_models.count)
 		status = kw_fail(err, KW_ERR_USAGE, "", "--role-model goes with --model, which serves the other roles");
 	return status;

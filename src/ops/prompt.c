@@ -113,7 +113,7 @@ static enum kw_status ask(const struct kw_op_prompt_opts *o, enum kw_role role, 
 {
 	struct kw_provider_opts po = { .base_url = m->base_url, .key_file = m->key_file, .timeout_ns = m->timeout_ns, .retries = m->retries };
 	struct kw_ask a = { .role = o->role, .slot = o->role, .run = "prompt ask", .prompt = prompt, .max_tokens = m->max_tokens,
-			    .temperature = m->temperature };
+			    .temperature = m->has_role_temperature[role] ? m->role_temperature[role] : m->temperature };
 	struct kw_reply_want want = { .marker = kw_prompt_marker(o->backend), .language = kw_prompt_language(o->backend) };
 	struct kw_prices prices;
 	const struct kw_price *price;

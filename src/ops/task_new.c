@@ -86,7 +86,8 @@ static enum kw_status ask(struct kw_model *model, const char *words, const struc
 
 	for (int i = 0; i < TRIES && !good && status == KW_OK; i++) {
 		struct kw_ask a = { .role = "specifier", .slot = i ? "specifier/again" : "specifier", .run = "task new", .index = i,
-				    .prompt = p.text, .max_tokens = m->max_tokens, .temperature = m->temperature };
+				    .prompt = p.text, .max_tokens = m->max_tokens,
+				    .temperature = m->has_role_temperature[KW_ROLE_SPECIFIER] ? m->role_temperature[KW_ROLE_SPECIFIER] : m->temperature };
 		struct kw_answer answer;
 
 		if (i)

@@ -42,6 +42,10 @@ sub good {
 	is($q->{headers}{authorization}, "Bearer $key", 'the key is where it belongs');
 	ok($q->{body}{stream} && $q->{body}{max_tokens} == 1000 && $q->{body}{temperature} == 0.5, 'the request says what was asked');
 	like($q->{body}{messages}[0]{content}, qr/y = x \* 2/, 'and holds the prompt');
+	$s->stop;
+	$s = answers(Server::stream($kernel));
+	ask($s, '--temperature', '0.5', '--role-temperature', 'coder=0.25', '--role-temperature', 'planner=1');
+	is((($s->requests)[0])->{body}{temperature}, 0.25, 'a role has a temperature of its own');
 }
 
 sub busy {

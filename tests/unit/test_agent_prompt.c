@@ -115,6 +115,7 @@ static void test_prices(void)
 	is_str(kw_price_of(&p, "big-mini-2026")->model, "big-mini", "the longest name that fits");
 	is_str(kw_price_of(&p, "maker/big-2")->model, "big", "behind a maker's name too");
 	ok(kw_price_of(&p, "small") == NULL, "or none");
+	ok(kw_price_of(&p, "big.4") == NULL && kw_price_of(&p, "bigger") == NULL, "another model's name may begin so");
 	ok(kw_price_cost(kw_price_of(&p, "big"), 1000000, 500000) == 20.0, "a million in, half a million out");
 	is_int(kw_prices_parse("p.yaml", "prices:\n  - { model: big, in: -1, out: 2 }\n", 42, &arena, &p, &err), KW_ERR_INPUT, "less than 0");
 	is_int(kw_prices_parse("p.yaml", "prices: 1\n", 10, &arena, &p, &err), KW_ERR_INPUT, "no list");
