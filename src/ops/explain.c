@@ -380,7 +380,10 @@ enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_exp
 	for (size_t i = 0; s == KW_OK && i < o->count; i++) {
 		struct kw_explained_input *in = &out->all.inputs[i];
 
-		s = read_input(o->inputs[i], in, &out->set, &out->arena, err);
+		/* The name of a task that is not a file. */
+		s = !kw_path_exists(o->inputs[i]) && is_task(o->inputs[i])
+			    ? refuse(o->inputs[i], KW_INPUT_TASK, err)
+			    : read_input(o->inputs[i], in, &out->set, &out->arena, err);
 		if (s != KW_OK)
 			break;
 		out->all.count++;

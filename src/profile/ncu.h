@@ -50,6 +50,7 @@ struct kw_ncu {
 	size_t launches_before;           /* when that began */
 	struct kw_buf pending;            /* a record whose quotes are still open */
 	int pending_line;
+	int cut_line;                     /* before any header: a row that ends inside a quoted field; 0: none */
 };
 void kw_ncu_init(struct kw_ncu *r, struct kw_launches *out, enum kw_number_style style);
 void kw_ncu_line(struct kw_ncu *r, struct kw_str line);
