@@ -497,7 +497,8 @@ class Server:
         if self.device == "cuda":
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
             if isinstance(getattr(self.form, "function", None), torch.nn.Module):
-                self.form.function.to("cuda")
+                # What is large was made without memory; each call gives it values.
+                self.form.function._apply(lambda t: t if t.is_meta else t.to("cuda"))
         return {"torch": torch.__version__, "device": self.device, "notes": self.form.notes}
 
     def describe(self, request, fds):

@@ -10,6 +10,7 @@
 #define MEMORY_SHARE_HERE 0.25     /* of what is available: inputs here and there, widened, and outputs three times */
 #define MOST_FLOPS 2e10            /* a few seconds of the evaluator */
 #define MOST_LAYERED_FLOPS 5e8     /* where each element needs nearly all that there is: it is far slower then */
+#define MOST_BYTES 1e9             /* values of both, widened: a second; 6 GB of inputs took twenty, of every problem */
 #define EVALUATOR_BYTES ((size_t)6 << 30)
 #define BOX 16384
 #define BOXES 64
@@ -180,6 +181,8 @@ enum kw_status kw_torch_compare(struct work *w, enum kw_torch_agreement *out, ch
 		snprintf(says, bytes, "no case has outputs");
 	else if (st == KW_OK && bytes_of(s) > MEMORY_SHARE_HERE * (double)kw_memory_available())
 		snprintf(says, bytes, "the smallest case is too large for this machine's memory");
+	else if (st == KW_OK && bytes_of(s) > MOST_BYTES)
+		snprintf(says, bytes, "the smallest case is too large to be computed twice for that");
 	else if (st == KW_OK && (s->cost.flops > MOST_FLOPS ||
 				 (s->cost.flops > MOST_LAYERED_FLOPS && isinf(kw_expr_sample_flops(s->bound)))))
 		snprintf(says, bytes, "the smallest case takes too long here");
