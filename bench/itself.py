@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Judges each problem of a suite in KernelBench's form against itself: a copy of its own Model is the candidate, which must be right.
 
-    bench/itself.py --path KernelBench/KernelBench [--work DIR] [--levels 1,2,3] [--only WORD,...] [--elements N] [--limit 60]
-                    [--out FILE.md]
+    bench/itself.py --path KernelBench/KernelBench [--work DIR] [--levels 1,2,3] [--only WORD,...] [--elements N] [--limit 120]
+                    [--seconds N] [--out FILE.md]
 
 --work keeps the candidates, the store and the log: the same command goes on where it was stopped. --elements makes the constants at
 the top of a file smaller until its tensors have at most so many elements, as far as the model still works; without it the sizes are
@@ -16,6 +16,7 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -116,21 +117,26 @@ def prepare(o):
 
 def judge(o):
     select = o.only or ",".join("level" + n for n in o.levels.split(","))
+    store = os.path.join(o.work, "store")
     command = [KWRIGHT, "bench", "kernelbench", "--path", o.work, "--candidates", os.path.join(o.work, "candidates"), "--select", select,
-               "--limit", "%ds" % o.limit, "--store", os.path.join(o.work, "store"), "--json"]
+               "--baselines", "none", "--limit", "%ds" % o.limit, "--store", store, "--brief"]
     command += ["--retry"] if o.retry else []
     began = time.time()
-    with open(os.path.join(o.work, "log"), "ab") as log:
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for line in run.stderr:         # as it comes: a run that is cut off leaves this
-            log.write(line)
-            log.flush()
-            sys.stderr.buffer.write(line)
-            sys.stderr.flush()
-        text = run.stdout.read()
-    if run.wait() > 1:
-        sys.exit("kwright bench ended with exit code %d; the same command goes on" % run.returncode)
-    return json.loads(text), time.time() - began
+    with open(os.path.join(o.work, "log"), "ab") as log:    # as it comes: a run that is cut off leaves this
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            run.wait(o.seconds or None)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGINT)
+            try:
+                run.wait(20)
+            except subprocess.TimeoutExpired:
+                run.kill()
+    seconds = time.time() - began
+    report = subprocess.run([KWRIGHT, "report", "--store", store, "--json"], capture_output=True, text=True)
+    if report.returncode > 1:
+        sys.exit("kwright bench ended with exit code %s, and there is nothing to report: %s" % (run.returncode, report.stderr.strip()))
+    return json.loads(report.stdout), seconds
 
 
 def state(item):
@@ -147,7 +153,7 @@ def table(o, result, seconds):
         rows.setdefault(item["problem"].split("/")[0], []).append(item)
     text = ["# Problems against themselves", "",
             "`bench/itself.py%s`: %s, %s; %s. %d problems in %.0f s." % (
-                " --elements %d" % o.elements if o.elements else "", platform.machine(), device(result),
+                " --elements %d" % o.elements if o.elements else "", platform.machine(), device(o, result),
                 "sizes made smaller until all tensors of a problem have at most %d elements, as far as it still works" % o.elements
                 if o.elements else "the problems' own sizes", len(result["items"]), seconds), "",
             "| level | problems | ok | too large here | other | median s | most s |", "|---|---|---|---|---|---|---|"]
@@ -168,8 +174,15 @@ def too_large(item):
     return state(item) != "ok" and any(w in text for w in ("does not fit", "needs more memory", "too large", "no memory"))
 
 
-def device(result):
-    return next((i["device"] for i in result["items"] if i.get("device")), "?")
+def device(o, result):
+    for item in result["items"]:
+        if item.get("right") and item.get("run"):
+            command = [KWRIGHT, "report", str(item["run"]), "--store", os.path.join(o.work, "store"), "--json"]
+            try:
+                return json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["best"]["device"]
+            except (ValueError, KeyError, TypeError):
+                pass
+    return "device not known"
 
 
 def main():
@@ -180,6 +193,7 @@ def main():
     p.add_argument("--only", default="", help="a selection of kwright bench: level1/1-20,level3/9")
     p.add_argument("--elements", type=int, default=0)
     p.add_argument("--limit", type=int, default=120, help="seconds of one problem")
+    p.add_argument("--seconds", type=int, default=0, help="of the whole: then it is interrupted, and what is done is told")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that make sizes smaller")
     p.add_argument("--retry", action="store_true", help="once more what was not done in its time")
     p.add_argument("--out")
