@@ -43,6 +43,7 @@ static enum kw_status tune(struct tune_job *j, struct kw_op_search *out, struct 
 			     &j->arena, &r, err);
 	if (status == KW_OK)
 		status = store_tune(j, &r, err);
+	kw_search_tell_resume(j->run_id, status, err);
 	out->state = status == KW_ERR_INTERRUPTED ? KW_RUN_INTERRUPTED : status != KW_OK ? KW_RUN_FAILED : r.state;
 	ended = kw_store_run_end(j->store, j->run_id, out->state, NULL, status == KW_OK ? err : &ignored);
 	if (status == KW_OK)

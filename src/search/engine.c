@@ -422,6 +422,12 @@ static void publish(struct kw_search *s, struct kw_search_result *out)
 	out->wall_ns = kw_now_ns() - s->start_ns;
 }
 
+void kw_search_tell_resume(int64_t run_id, enum kw_status status, struct kw_error *err)
+{
+	if (status != KW_OK && kw_status_exit(status) == kw_status_exit(KW_ERR_ENV))
+		kw_error_while(err, "searching; `kwright runs resume %lld` goes on when that is mended", (long long)run_id);
+}
+
 /* Marks the end in the store. A run that ended by a fault of the machine stays resumable. */
 static enum kw_status close_run(struct kw_search *s, enum kw_status status, const struct kw_search_result *out,
 				struct kw_error *err)
@@ -432,6 +438,7 @@ static enum kw_status close_run(struct kw_search *s, enum kw_status status, cons
 
 	if (failed) {
 		s->stop = KW_RUN_FAILED;
+		kw_search_tell_resume(s->run_id, status, err);
 		return status;
 	}
 	return ended != KW_OK ? ended : status;

@@ -95,6 +95,8 @@ enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, s
 enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, const struct kw_search_opts *o,
 			     struct kw_evaluators *ev, struct kw_store *store, struct kw_store *memory,
 			     struct kw_search_result *out, struct kw_error *err);
+/* Adds to what kept a run of the store from going on, where the machine did, how it goes on. */
+void kw_search_tell_resume(int64_t run_id, enum kw_status status, struct kw_error *err);
 void kw_search_result_release(struct kw_search_result *r);
 /* The tuner alone, on one candidate: successive halving over its tune space, then the best point in full, which no budget cuts
  * off. Leaves c->tune_values at that point. Every verdict is stored under run_id. Strings of the result are in the arena. */

@@ -67,6 +67,7 @@ sub full_store {
 		my $runs = $seen == 0 ? decode_json($list) : [];
 		if ($code == 3 && @$runs) {
 			$cut++;
+			push @bad, "$kib KiB: not how to go on", $text unless $text =~ /`kwright runs resume 1` goes on/;
 			system('mount', '-o', 'remount,size=20m', "$tmp/disk");
 			($code, $text) = run("$kwright runs resume 1 --json --store $tmp/disk/s --quiet");
 			my $run = eval { decode_json($text) } || {};
