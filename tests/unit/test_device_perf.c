@@ -39,7 +39,7 @@ static pid_t worker(int to[2], int from[2])
 			if (write(from[1], &c, 1) != 1)
 				break;
 		}
-		_exit(0);
+		_exit(sum < 0);
 	}
 	return pid;
 }
