@@ -82,6 +82,9 @@ static json_t *make_value(const struct kw_field *f, const void *member)
 	case KW_FIELD_F64:
 		memcpy(&real, member, sizeof(real));
 		return kw_field_real(real);
+	case KW_FIELD_KNOWN:
+		memcpy(&real, member, sizeof(real));
+		return isnan(real) ? json_null() : kw_field_real(real);
 	case KW_FIELD_I64:
 		memcpy(&wide, member, sizeof(wide));
 		return json_integer(wide);
@@ -158,6 +161,7 @@ static enum kw_status get_field(const json_t *j, const char *what, const struct 
 
 	switch (f->kind) {
 	case KW_FIELD_F64:
+	case KW_FIELD_KNOWN:
 		if (!kw_field_to_real(j, &real))
 			return fail_type(f, what, err);
 		memcpy(member, &real, sizeof(real));

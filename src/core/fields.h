@@ -6,7 +6,8 @@
  *     };
  *     ok = kw_fields_put(obj, fields, KW_FIELD_COUNT(fields), &times);
  *
- * Doubles that JSON does not have are the strings "nan", "inf" and "-inf". Texts that are not UTF-8
+ * Doubles that JSON does not have are the strings "nan", "inf" and "-inf", but for a KNOWN one, whose NaN is null: set it
+ * to NaN before it is read. Texts that are not UTF-8
  * (a compiler's message cut in the middle of a character) have their bad bytes replaced by '?'.
  * Internal to src/core. */
 #ifndef KW_CORE_FIELDS_H
@@ -18,6 +19,7 @@
 
 enum kw_field_kind {
 	KW_FIELD_F64,              /* double */
+	KW_FIELD_KNOWN,            /* double; one that is not known (NaN) is null */
 	KW_FIELD_I64,              /* int64_t */
 	KW_FIELD_INT,              /* int */
 	KW_FIELD_BOOL,             /* bool */

@@ -1,5 +1,7 @@
 #include "core/finding.h"
 
+#include <math.h>
+
 #include "core/fields.h"
 
 static const struct kw_field finding_fields[] = {
@@ -7,7 +9,7 @@ static const struct kw_field finding_fields[] = {
 	F("id", STR, id),
 	F("rule", STR, rule),
 	F("sentence", STR, sentence),
-	F("gain_ns", F64, gain_ns),
+	F("gain_ns", KNOWN, gain_ns),
 #undef F
 };
 static const struct kw_field directive_fields[] = {
@@ -22,8 +24,8 @@ static const struct kw_field directive_fields[] = {
 static const struct kw_field prediction_fields[] = {
 #define F(key, kind, member) KW_FIELD(struct kw_prediction, key, kind, member)
 	F("metric", STR, metric),
-	F("factor_low", F64, factor_low),
-	F("factor_high", F64, factor_high),
+	F("factor_low", KNOWN, factor_low),
+	F("factor_high", KNOWN, factor_high),
 #undef F
 };
 
@@ -54,7 +56,7 @@ enum kw_status kw_finding_from_json(struct kw_finding *f, const json_t *j, struc
 	const json_t *prediction = json_object_get(directive, "prediction");
 	enum kw_status s;
 
-	*f = (struct kw_finding){ 0 };
+	*f = (struct kw_finding){ .gain_ns = NAN, .directive.prediction = { .factor_low = NAN, .factor_high = NAN } };
 	s = kw_fields_get(j, "a finding", finding_fields, KW_FIELD_COUNT(finding_fields), f, a, err);
 	if (s == KW_OK && directive)
 		s = kw_fields_get(directive, "a directive", directive_fields,

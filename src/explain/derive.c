@@ -81,7 +81,8 @@ static void time_and_bytes(struct kw_launch *k)
 		set(k, KW_M_DRAM_RATE, v[KW_M_DRAM_BYTES] / v[KW_M_DURATION_NS] * 1e9);
 	if (v[KW_M_PEAK_RATE] > 0)
 		set(k, KW_M_DRAM_PCT, 100 * v[KW_M_DRAM_RATE] / v[KW_M_PEAK_RATE]);
-	if (v[KW_M_CYCLES] > 0)
+	/* fmin takes the number where the other is missing, so it is asked only where both are there. */
+	if (v[KW_M_CYCLES] > 0 && kw_launch_has(k, KW_M_ACTIVE_CYCLES))
 		set(k, KW_M_SM_ACTIVE_SHARE, fmin(100, 100 * v[KW_M_ACTIVE_CYCLES] / v[KW_M_CYCLES]));
 	set(k, KW_M_SM_ACTIVE_SHARE, v[KW_M_ACTIVE_PCT]);
 	if (v[KW_M_DURATION_NS] > 0)

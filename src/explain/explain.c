@@ -15,11 +15,19 @@ static double larger(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : fmax(a, b);
 }
 
+/* The part of the time that multiprocessors were active, at most: where it was not measured, one without a block is not. */
+static double active_share(const double *v)
+{
+	if (!isnan(v[KW_M_SM_ACTIVE_SHARE]))
+		return v[KW_M_SM_ACTIVE_SHARE] / 100;
+	return v[KW_M_GRID] < v[KW_M_SMS] ? v[KW_M_GRID] / v[KW_M_SMS] : 1;
+}
+
 /* Busy shares of the whole kernel's time. The profiler gives L1 and pipes for the time that multiprocessors were active. */
 static void roof(const struct kw_launch *k, struct kw_explained *e)
 {
 	const double *v = k->value;
-	double share = isnan(v[KW_M_SM_ACTIVE_SHARE]) ? 1 : v[KW_M_SM_ACTIVE_SHARE] / 100;
+	double share = active_share(v);
 	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share,
 	       other = v[KW_M_MEMORY_PCT];
 	/* Bytes that cannot have moved in that time did not: a counter of them says more. */

@@ -208,6 +208,10 @@ static enum kw_status check_found(const struct kw_explained_input *in, struct kw
 		snprintf(where, sizeof(where), "%.400s:%d", in->file, l->notes[0].line);
 		return kw_fail(err, KW_ERR_INPUT, where, "no launch could be read: %s", l->notes[0].text);
 	}
+	if (in->kind == KW_INPUT_NCU && !l->form[0])
+		return kw_fail(err, KW_ERR_INPUT, in->file,
+			       "this is no export, though it has words of one of Nsight Compute: there is no row of column names and no section of "
+			       "metrics in it");
 	if (in->kind == KW_INPUT_NCU)
 		return kw_fail(err, KW_ERR_INPUT, in->file, "there is no launch in this export");
 	if (l->note_count)
@@ -350,6 +354,48 @@ static bool is_task(const char *word)
 	return good;
 }
 
+static bool compares(const struct kw_explained_input *in)
+{
+	for (size_t i = 0; i < in->launches.count; i++)
+		for (size_t k = 0; k < in->explained[i].count; k++)
+			if (in->explained[i].findings[k].rule->about == KW_ABOUT_COMPARE)
+				return true;
+	return false;
+}
+
+/* Two explanations side by side are no comparison: it takes a time of the same kernel in both. */
+static enum kw_status check_compared(const struct kw_explanation *all, struct kw_error *err)
+{
+	static const char takes[] = "--compare takes two exports of a profiler, outputs of perf stat or tables of times";
+
+	if (compares(&all->inputs[1]))
+		return KW_OK;
+	for (size_t i = 0; i < 2; i++)
+		if (isnan(all->inputs[i].total_ns))
+			return kw_fail(err, KW_ERR_USAGE, all->inputs[i].file,
+				       "there is no time in this input (%s), so nothing says what the change did; %s, and kwright explain TASK FILE "
+				       "times a kernel from its source",
+				       kw_input_name(all->inputs[i].kind), takes);
+	return kw_fail(err, KW_ERR_INPUT, all->inputs[1].file, "no kernel of this input has its time in %.300s too, so there is nothing to compare",
+		       all->inputs[0].file);
+}
+
+/* A word that is no file: a task without its candidate, a task's name with a slip, or a file that is not there. */
+static enum kw_status no_such_input(const char *word, struct kw_error *err)
+{
+	struct kw_op_task t = { 0 };
+	enum kw_status s;
+
+	if (strpbrk(word, "/."))
+		return kw_fail(err, KW_ERR_NOT_FOUND, word, "there is no such file");
+	s = kw_op_task_load(word, NULL, 0, &t, err);
+	kw_op_task_release(&t);
+	if (s != KW_OK)
+		return s;
+	kw_error_reset(err);
+	return refuse(word, KW_INPUT_TASK, err);
+}
+
 enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_explain_opts *o, struct kw_op_explain *out,
 			     struct kw_error *err)
 {
@@ -380,9 +426,8 @@ enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_exp
 	for (size_t i = 0; s == KW_OK && i < o->count; i++) {
 		struct kw_explained_input *in = &out->all.inputs[i];
 
-		/* The name of a task that is not a file. */
-		s = !kw_path_exists(o->inputs[i]) && is_task(o->inputs[i])
-			    ? refuse(o->inputs[i], KW_INPUT_TASK, err)
+		s = strcmp(o->inputs[i], "-") != 0 && !kw_path_exists(o->inputs[i])
+			    ? no_such_input(o->inputs[i], err)
 			    : read_input(o->inputs[i], in, &out->set, &out->arena, err);
 		if (s != KW_OK)
 			break;
@@ -392,6 +437,8 @@ enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_exp
 		if (!kw_explain_input(&out->set, in, o->compare && i == 1 ? &out->all.inputs[0] : NULL, &out->arena))
 			s = kw_fail(err, KW_ERR_NOMEM, in->file, "out of memory");
 	}
+	if (s == KW_OK && o->compare)
+		s = check_compared(&out->all, err);
 	if (s == KW_OK && o->applied)
 		s = kw_op_rule_applied(out, o->applied, err);
 	if (s != KW_OK)

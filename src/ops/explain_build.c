@@ -15,7 +15,7 @@
 #include "device/sandbox.h"
 #include "ops/explain_internal.h"
 
-enum { COMPILE_MS = 60000, MAX_USAGE = 128, REPORT_BYTES = 8 << 20 };
+enum { COMPILE_MS = 60000, MAX_USAGE = 128, MAX_LOOPS = 512, REPORT_BYTES = 8 << 20 };
 
 static struct kw_launch *launch_named(struct kw_launches *l, const char *symbol)
 {
@@ -237,35 +237,80 @@ static struct kw_launch *function_at(struct kw_launches *l, int line)
 	return best;
 }
 
-/* Outer loops are never vectorised where an inner one is. */
-static bool is_inner_loop(const struct kw_launch *k, int line)
+/* The innermost loop that holds this line; NULL: it is an outer loop's, which is never vectorised where an inner one is. */
+static const struct kw_place *inner_loop_at(const struct kw_launch *k, int line)
 {
 	for (const struct kw_place *p = k->places; p; p = p->next)
-		if (p->metric == KW_M_C_LOOPS && p->line == line)
-			return true;
-	return false;
+		if (p->metric == KW_M_C_LOOPS && p->line <= line && line <= p->last)
+			return p;
+	return NULL;
+}
+
+/* Whether the reason, which is told on the line behind, is one of this loop. The compiler gives an outer loop the place of an inner one that
+ * became a call of memset, or that it split. */
+static bool is_own_reason(const struct kw_place *inner, struct kw_str reason)
+{
+	static const char nested[] = "not vectorized: multiple nested loops", branches[] = "not vectorized: control flow in loop";
+
+	if (memmem(reason.ptr, reason.len, nested, sizeof(nested) - 1))
+		return false;
+	return inner->text || !memmem(reason.ptr, reason.len, branches, sizeof(branches) - 1);
+}
+
+/* A loop of the text. The compiler reports each attempt at it, each copy of it (inlined, unrolled, split off for threads, a remainder) and
+ * each width of vectors: they are one loop, and it is vectorised where any attempt took it. */
+struct text_loop {
+	struct kw_launch *k;
+	int line;
+	bool vectorised;
+};
+
+static struct kw_str line_of(struct kw_str text)
+{
+	struct kw_str line = { "", 0 };
+
+	if (text.ptr)
+		kw_str_split(&text, '\n', &line);
+	return line;
+}
+
+static void count_loop(struct text_loop *list, size_t *n, struct kw_launch *k, int line, bool vectorised)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (list[i].k == k && list[i].line == line) {
+			list[i].vectorised = list[i].vectorised || vectorised;
+			return;
+		}
+	if (*n < MAX_LOOPS)
+		list[(*n)++] = (struct text_loop){ k, line, vectorised };
 }
 
 static void put_report(struct kw_launches *l, const char *text, size_t len)
 {
 	struct kw_str rest = { text, len }, line;
+	struct text_loop *loops = kw_arena_calloc(l->arena, MAX_LOOPS, sizeof(*loops));
+	size_t n = 0;
 
-	for (size_t i = 0; i < l->count; i++)
-		kw_read_vector_report("", 0, l->list[i]);
+	if (!loops)
+		return;
 	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
-		const char *colon = memchr(line.ptr, ':', line.len);
-		struct kw_launch *k = colon && kw_str_starts(line, "candidate.c:")
-					      ? function_at(l, (int)strtol(colon + 1, NULL, 10)) : NULL;
+		struct kw_launch *k;
+		const struct kw_place *inner;
+		bool vectorised;
+		int at;
 
-		if (k && (memmem(line.ptr, line.len, "optimized:", 10) || is_inner_loop(k, (int)strtol(colon + 1, NULL, 10))))
-			kw_read_vector_report(line.ptr, line.len, k);
+		if (!kw_str_starts(line, "candidate.c:") || !kw_read_vector_line(line, &at, &vectorised) || !(k = function_at(l, at)))
+			continue;
+		inner = inner_loop_at(k, at);
+		if (vectorised || (inner && is_own_reason(inner, line_of(rest))))
+			count_loop(loops, &n, k, inner ? inner->line : at, vectorised);
 	}
-	/* The compiler reports every attempt: a loop that a later attempt took is fine. */
-	for (size_t i = 0; i < l->count; i++) {
-		double *v = l->list[i]->value;
-
-		if (v[KW_M_LOOPS_VECTOR] >= 1 && v[KW_M_LOOPS_SCALAR] > 0 && !(v[KW_M_C_REDUCTION] > 0))
-			v[KW_M_LOOPS_SCALAR] = 0;
+	for (size_t i = 0; i < l->count; i++)
+		l->list[i]->value[KW_M_LOOPS_VECTOR] = l->list[i]->value[KW_M_LOOPS_SCALAR] = 0;
+	for (size_t i = 0; i < n; i++) {
+		kw_launch_add_count(loops[i].k, loops[i].vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, 1);
+		if (!loops[i].vectorised)
+			kw_launch_place(loops[i].k, KW_M_LOOPS_SCALAR, loops[i].line, KW_STR(""));
 	}
 }
 

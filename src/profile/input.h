@@ -57,8 +57,8 @@ void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struc
 void kw_read_python(const char *text, size_t len, struct kw_launches *out);   /* python_source.c */
 void kw_read_host(const struct kw_tokens *t, struct kw_launches *out);        /* timing.c: clocks around launches */
 void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_launch *k); /* source_c.c: a function's loops */
-/* What the compiler said of loops (-fopt-info-vec-all) into a launch. */
-void kw_read_vector_report(const char *text, size_t len, struct kw_launch *k);
+/* A line of what the compiler said of loops (-fopt-info-vec-all): where, and whether it took the loop. False: about something else. */
+bool kw_read_vector_line(struct kw_str line, int *number, bool *vectorised);
 /* Ways of a conflict when 32 lanes read words at lane * stride of shared memory, with `swizzle_bits` low bits of the lane
  * XORed into the column (0: none): how often a warp must go to read one column of a tile that is `stride` words wide. */
 int kw_bank_conflict_ways(int stride, int swizzle_bits);

@@ -139,7 +139,7 @@ void kw_launch_add_count(struct kw_launch *k, int metric, double v)
 	k->value[metric] = (isnan(k->value[metric]) ? 0 : k->value[metric]) + v;
 }
 
-void kw_launch_place(struct kw_launch *k, int metric, int line, struct kw_str text)
+void kw_launch_place_lines(struct kw_launch *k, int metric, int line, int last, struct kw_str text)
 {
 	struct kw_place *p;
 	int n = 0;
@@ -151,11 +151,16 @@ void kw_launch_place(struct kw_launch *k, int metric, int line, struct kw_str te
 	if (!p)
 		return;
 	text = kw_str_trim(text);
-	*p = (struct kw_place){ metric, line,
+	*p = (struct kw_place){ metric, line, last,
 				text.len ? kw_arena_strndup(k->owner->arena, text.ptr, text.len < 120 ? text.len : 120)
 					 : NULL,
 				k->places };
 	k->places = p;
+}
+
+void kw_launch_place(struct kw_launch *k, int metric, int line, struct kw_str text)
+{
+	kw_launch_place_lines(k, metric, line, line, text);
 }
 
 void kw_launch_unknown(struct kw_launch *k, struct kw_str name)

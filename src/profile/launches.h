@@ -25,7 +25,7 @@ struct kw_profiler_rule {
 };
 /* A place in the code that a fact is about. */
 struct kw_place {
-	int metric, line;
+	int metric, line, last;           /* last: line where it ends; the same for all but loops */
 	const char *text;                 /* the line, or the instruction; may be NULL */
 	const struct kw_place *next;
 };
@@ -92,6 +92,7 @@ static inline bool kw_launch_has(const struct kw_launch *k, int metric)
 }
 void kw_launch_add_count(struct kw_launch *k, int metric, double v); /* missing counts as 0 here */
 void kw_launch_place(struct kw_launch *k, int metric, int line, struct kw_str text);
+void kw_launch_place_lines(struct kw_launch *k, int metric, int line, int last, struct kw_str text);
 void kw_launch_unknown(struct kw_launch *k, struct kw_str name);
 /* The portable record: only what is there, and what was asked for in vain. NULL: out of memory. */
 struct kw_profile *kw_launch_profile(const struct kw_launch *k, const char *tool, struct kw_arena *a);

@@ -553,7 +553,7 @@ static void row(struct kw_ncu *r)
 						   : (size_t)r->column[KW_NCU_METRIC] + 1;
 
 	if (r->csv.count < least) {
-		kw_launches_note(r->out, r->line, "the row has %zu fields and the header %zu; it was left out",
+		kw_launches_note(r->out, r->line, "the row has %zu fields and the row of column names %zu; it was left out",
 				 r->csv.count, r->header_count);
 		return;
 	}
@@ -631,7 +631,8 @@ static void whole(struct kw_ncu *r, struct kw_str line)
 	}
 	if (header(r, bare))
 		return;
-	if (r->mode == KW_NCU_NOTHING && bare.len && bare.ptr[0] == '"' && !kw_csv_split(&r->csv, bare))
+	/* A sentence that begins with a quotation mark is no header. */
+	if (r->mode == KW_NCU_NOTHING && bare.len && bare.ptr[0] == '"' && holds(bare, "\",\"") && !kw_csv_split(&r->csv, bare))
 		r->cut_line = r->line;
 	if (r->mode != KW_NCU_NOTHING && (bare.ptr[0] == '"' || memchr(bare.ptr, r->csv.separator, bare.len))) {
 		/* Whatever else the program printed is left out without a word unless it looks like a row. */
@@ -692,7 +693,7 @@ void kw_ncu_finish(struct kw_ncu *r)
 	if (r->pending.len)
 		kw_launches_note(r->out, r->pending_line, "the row ends inside a quoted field; it was left out");
 	if (r->mode == KW_NCU_NOTHING && r->cut_line && r->out->count == 0)
-		kw_launches_note(r->out, r->cut_line, "the header ends inside a quoted field: the file is cut");
+		kw_launches_note(r->out, r->cut_line, "the row of column names ends inside a quoted field: the file is cut");
 	kw_ncu_text_end_rule(r);
 	end_capture(r);
 	kw_csv_release(&r->csv);

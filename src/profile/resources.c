@@ -158,24 +158,15 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 	}
 }
 
-void kw_read_vector_report(const char *text, size_t len, struct kw_launch *k)
+bool kw_read_vector_line(struct kw_str line, int *number, bool *vectorised)
 {
-	struct kw_str rest = { text, len }, line;
+	const char *colon = memchr(line.ptr, ':', line.len);
 
-	kw_launch_add_count(k, KW_M_LOOPS_VECTOR, 0);
-	kw_launch_add_count(k, KW_M_LOOPS_SCALAR, 0);
-	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
-		bool good = memmem(line.ptr, line.len, "optimized: loop vectorized", 26) != NULL;
-		bool bad = memmem(line.ptr, line.len, "missed: couldn't vectorize loop", 31) != NULL;
-		const char *colon = memchr(line.ptr, ':', line.len);
-		int number = 0;
-
-		if ((!good && !bad) || !colon)
-			continue;
-		for (const char *p = colon + 1; p < line.ptr + line.len && isdigit((unsigned char)*p); p++)
-			number = number < 100000000 ? number * 10 + (*p - '0') : number;
-		kw_launch_add_count(k, good ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, 1);
-		if (bad)
-			kw_launch_place(k, KW_M_LOOPS_SCALAR, number, KW_STR(""));
-	}
+	*number = 0;
+	*vectorised = memmem(line.ptr, line.len, "optimized: loop vectorized", 26) != NULL;
+	if (!colon || (!*vectorised && !memmem(line.ptr, line.len, "missed: couldn't vectorize loop", 31)))
+		return false;
+	for (const char *p = colon + 1; p < line.ptr + line.len && isdigit((unsigned char)*p); p++)
+		*number = *number < 100000000 ? *number * 10 + (*p - '0') : *number;
+	return *number > 0;
 }

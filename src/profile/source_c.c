@@ -8,6 +8,7 @@ enum { MAX_DEPTH = 32, MAX_SCALARS = 64 };
 struct c_loop {
 	size_t end, var, start;
 	bool simd, parallel, inner;
+	bool summed, strided;             /* counted already: two such accesses in a loop make no second loop */
 };
 struct c_scan {
 	const struct kw_tokens *t;
@@ -28,6 +29,15 @@ struct c_scan {
 static void fact(struct c_scan *s, int metric, size_t i)
 {
 	kw_launch_add_count(s->k, metric, 1);
+	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
+}
+
+/* The same for what is counted by loops: each loop once, each of its lines told. */
+static void fact_of_loop(struct c_scan *s, int metric, size_t i, bool *counted)
+{
+	if (!*counted)
+		kw_launch_add_count(s->k, metric, 1);
+	*counted = true;
 	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
 }
 
@@ -56,6 +66,7 @@ static void loop(struct c_scan *s, size_t i)
 {
 	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
 	static const char *const loops[] = { "for", "while", NULL };
+	static const char *const branches[] = { "if", "?", "break", "continue", "return", "goto", "switch", "&&", "||", NULL };
 	struct c_loop *l;
 
 	if (s->depth == MAX_DEPTH || close <= open)
@@ -70,7 +81,8 @@ static void loop(struct c_scan *s, size_t i)
 	l->var = at < close && at > open + 1 ? at - 1 : 0;
 	kw_launch_add_count(s->k, KW_M_C_LOOPS, 1);
 	if (l->inner)
-		kw_launch_place(s->k, KW_M_C_LOOPS, s->t->list[i].line, KW_STR(""));
+		kw_launch_place_lines(s->k, KW_M_C_LOOPS, s->t->list[i].line, s->t->list[l->end < s->t->count ? l->end : s->t->count - 1].line,
+				      kw_tokens_hold(s->t, close + 1, l->end, branches) ? KW_STR("branches") : KW_STR(""));
 	if (l->parallel)
 		kw_launch_add_count(s->k, KW_M_C_PARALLEL, 1);
 }
@@ -103,7 +115,7 @@ static void declaration(struct c_scan *s, size_t i)
 /* sum += …; in an innermost loop, into a scalar that was declared outside it. */
 static void reduction(struct c_scan *s, size_t i)
 {
-	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+	struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
 
 	if (!l || !l->inner || l->simd || !kw_token_is(s->t, i + 1, "+=") ||
 	    !is_name(s, s->scalars, s->scalar_count, i))
@@ -113,7 +125,7 @@ static void reduction(struct c_scan *s, size_t i)
 			return;
 	if (s->depth > 1 && s->loops[s->depth - 2].simd)
 		return;
-	fact(s, KW_M_C_REDUCTION, i);
+	fact_of_loop(s, KW_M_C_REDUCTION, i, &l->summed);
 }
 
 /* A running index of a loop around the innermost one. */
@@ -142,7 +154,7 @@ static bool points_to_floats(const struct c_scan *s, size_t i)
 /* y[r] += …; in an innermost loop over something else: the same chain, through memory. */
 static void memory_reduction(struct c_scan *s, size_t i)
 {
-	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+	struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
 	size_t close = s->t->list[i + 1].match;
 
 	if (!l || !l->inner || l->simd || !l->var || !kw_token_is(s->t, i + 1, "[") || close <= i + 1 ||
@@ -152,7 +164,7 @@ static void memory_reduction(struct c_scan *s, size_t i)
 	for (size_t k = i + 2; k < close; k++)
 		if (kw_token_same(s->t, k, l->var) || !(s->t->list[k].kind == KW_TOKEN_NUMBER || is_outer(s, k)))
 			return;
-	fact(s, KW_M_C_REDUCTION, i);
+	fact_of_loop(s, KW_M_C_REDUCTION, i, &l->summed);
 }
 
 /* A macro by its name: NC, TILE_M. */
@@ -174,7 +186,7 @@ static bool is_stride(const struct kw_tokens *t, size_t i)
 static void subscript(struct c_scan *s, size_t i)
 {
 	static const char *const writes[] = { "=", "+=", "-=", "*=", "++", "--", "/=", NULL };
-	const struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
+	struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
 	size_t open = i + 1, close;
 
 	if (!kw_token_is(s->t, open, "[") || s->t->list[open].match <= open || s->t->list[i].kind != KW_TOKEN_WORD)
@@ -193,11 +205,11 @@ static void subscript(struct c_scan *s, size_t i)
 		if (kw_token_same(s->t, k, l->var) &&
 		    ((kw_token_is(s->t, k + 1, "*") && is_stride(s->t, k + 2)) ||
 		     (k > open + 1 && kw_token_is(s->t, k - 1, "*") && is_stride(s->t, k - 2)))) {
-			fact(s, KW_M_C_STRIDED, i);
+			fact_of_loop(s, KW_M_C_STRIDED, i, &l->strided);
 			return;
 		}
 	if (close == open + 2 && kw_token_same(s->t, open + 1, l->var) && kw_token_is(s->t, close + 1, "["))
-		fact(s, KW_M_C_STRIDED, i);
+		fact_of_loop(s, KW_M_C_STRIDED, i, &l->strided);
 }
 
 /* In the body of an innermost loop, by a value that is not known when it is compiled. */

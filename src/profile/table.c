@@ -128,6 +128,24 @@ static void head(struct table *t)
 	}
 }
 
+/* Numbers under names that nobody knows are no launches. */
+static bool knows_a_column(const struct table *t)
+{
+	char names[200] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->columns; i++)
+		if (t->column[i].metric >= 0)
+			return true;
+	if (t->time[1] >= 0)
+		return true;
+	for (size_t i = 0; i < t->columns && n < sizeof(names) - 1; i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%.40s", i ? ", " : "", t->column[i].name);
+	kw_launches_note(t->out, t->line, "this looks like a table, but none of its columns (%.190s) is known here; times stand in one that is called "
+			 "time_ms, duration_us or the like", names);
+	return false;
+}
+
 static void row(struct table *t)
 {
 	struct kw_str name = { "", 0 };
@@ -305,10 +323,12 @@ void kw_read_table(const char *text, size_t len, struct kw_launches *out)
 			kw_csv_init(&t.csv, *s ? *s : ',');
 			kw_csv_split(&t.csv, line);
 			head(&t);
+			if (!knows_a_column(&t))
+				break;
 			continue;
 		}
 		if (!kw_csv_split(&t.csv, line) || t.csv.count + 1 < t.columns) {
-			kw_launches_note(out, t.line, "the row has %zu fields and the header %zu; it was left out",
+			kw_launches_note(out, t.line, "the row has %zu fields and the row of column names %zu; it was left out",
 					 t.csv.count, t.columns);
 			continue;
 		}

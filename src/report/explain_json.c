@@ -196,8 +196,8 @@ json_t *kw_report_shortfalls_json(const struct kw_falls_short *list, size_t coun
 	for (size_t i = 0; out && i < count; i++) {
 		const struct kw_falls_short *f = &list[i];
 
-		if (json_array_append_new(out, json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s}", "case", f->label, "baseline", f->baseline, "ns", f->ns,
-							 "baseline_ns", f->baseline_ns, "sol", f->sol, "why", f->evidence, "missing", f->missing)) != 0) {
+		if (json_array_append_new(out, json_pack("{s:s, s:s, s:f, s:f, s:o, s:s, s:s}", "case", f->label, "baseline", f->baseline, "ns", f->ns,
+							 "baseline_ns", f->baseline_ns, "sol", kw_json_real(f->sol), "why", f->evidence, "missing", f->missing)) != 0) {
 			json_decref(out);
 			return NULL;
 		}

@@ -112,8 +112,16 @@ static void missing(const struct kw_launch *k, struct kw_buf *out)
 }
 
 /* The profiler's own estimates, so that nobody takes a local one for a gain of the kernel. */
-static void profiler_rules(const struct kw_launch *k, struct kw_buf *out)
+static void profiler_rules(const struct kw_launch *k, bool whole, struct kw_buf *out)
 {
+	size_t count = 0;
+
+	for (const struct kw_profiler_rule *r = k->rules; r; r = r->next)
+		count += !isnan(r->estimate_pct);
+	if (count && !whole)
+		kw_buf_printf(out, "  and %zu estimate%s of the profiler's own with --all\n", count, count == 1 ? "" : "s");
+	if (!whole)
+		return;
 	for (const struct kw_profiler_rule *r = k->rules; r; r = r->next)
 		if (!isnan(r->estimate_pct))
 			kw_buf_printf(out, "  the profiler's own estimate (%s): %.2f%%%s %s\n",
@@ -146,8 +154,7 @@ static void launch(const struct kw_explained *e, bool whole, struct kw_buf *out)
 	for (size_t i = 0; i < e->dropped_count && whole; i++)
 		kw_buf_printf(out, "  not told: %s (%s)\n", e->dropped[i].rule->title, e->dropped[i].why);
 	missing(k, out);
-	if (whole)
-		profiler_rules(k, out);
+	profiler_rules(k, whole, out);
 	kw_buf_addc(out, '\n');
 }
 

@@ -31,6 +31,14 @@ static void test_finding(void)
 	ok(strcmp(g.directive.prediction.metric, "time") == 0 && g.directive.prediction.factor_low == 0.7 &&
 		   g.directive.prediction.factor_high == 0.9, "its prediction");
 	json_decref(j);
+	g.gain_ns = g.directive.prediction.factor_low = g.directive.prediction.factor_high = NAN;
+	j = kw_finding_to_json(&g);
+	ok(json_is_null(json_object_get(j, "gain_ns")), "a gain that is not known is null");
+	ok(json_is_null(json_object_get(json_object_get(json_object_get(j, "directive"), "prediction"), "factor_low")),
+	   "and so is its prediction");
+	is_int(kw_finding_from_json(&g, j, &arena, &err), KW_OK, "and back");
+	ok(isnan(g.gain_ns) && isnan(g.directive.prediction.factor_high), "not known is not 0");
+	json_decref(j);
 	j = json_pack("{s:i}", "id", 3);
 	is_int(kw_finding_from_json(&g, j, &arena, &err), KW_ERR_INPUT, "a wrong type");
 	has_str(err.text, "'id' of a finding must be a text", "is told");
