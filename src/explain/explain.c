@@ -351,10 +351,12 @@ bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const
 	*out = (struct kw_explained){ .launch = k, .findings = findings, .dropped = dropped };
 	roof(k, out);
 	k->value[KW_M_ROOF_PCT] = out->roof_pct;
-	for (size_t i = 0; i < set->count; i++)
-		if (fits(&set->rules[i], k, before != NULL) && kw_rule_fires(&set->rules[i], &f) &&
-		    !add(set, &set->rules[i], &f, k, a, out))
+	for (size_t i = 0; i < set->count; i++) {
+		const struct kw_rule *r = kw_rule_in_words_of(&set->rules[i], k->value[KW_M_OPENCL] > 0);
+
+		if (fits(r, k, before != NULL) && kw_rule_fires(r, &f) && !add(set, r, &f, k, a, out))
 			return false;
+	}
 	resolve(out, a);
 	keep_to_the_roof(out, a);
 	no_roof_of_waste(out, a);

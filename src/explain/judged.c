@@ -17,12 +17,18 @@ bool kw_explain_on_gpu(const struct kw_verdict *v)
 	return b && strcmp(b->device, "cpu") != 0;
 }
 
+/* What is true of a source and not counted in its functions. */
+static bool is_no_count(int metric)
+{
+	return metric == KW_M_CORES || metric == KW_M_OPENCL;
+}
+
 static void add_facts(struct kw_launch *k, const struct kw_launches *facts)
 {
 	for (size_t i = 0; i < facts->count; i++) {
 		for (int m = 0; m < KW_M_COUNT; m++)
 			if (kw_launch_has(facts->list[i], m) && m != KW_M_GPU)
-				kw_launch_add_count(k, m, m == KW_M_CORES && kw_launch_has(k, m) ? 0 : facts->list[i]->value[m]);
+				kw_launch_add_count(k, m, is_no_count(m) && kw_launch_has(k, m) ? 0 : facts->list[i]->value[m]);
 		for (const struct kw_place *p = facts->list[i]->places; p; p = p->next)
 			kw_launch_place(k, p->metric, p->line, kw_str_from(p->text));
 	}

@@ -23,7 +23,8 @@ const char *kw_about_name(enum kw_about a)
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
 				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
-				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  NULL };
+				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", NULL };
+static const char *const word_keys[] = { "title", "verdict", "evidence", "change", "check", "wrong_when", NULL };
 
 /* ---- reading ---- */
 
@@ -201,6 +202,31 @@ static enum kw_status checks(struct kw_rule *r, struct kw_arena *a, struct kw_er
 	return s;
 }
 
+/* `opencl:` holds sentences that stand in for the rule's own where a kernel is in OpenCL. */
+static enum kw_status opencl_words(const struct kw_yaml *map, struct kw_rule *r, struct kw_arena *a, struct kw_error *err)
+{
+	const struct kw_yaml *own = kw_yaml_find(map, "opencl");
+	struct kw_rule *other;
+	enum kw_status s;
+
+	if (!own)
+		return KW_OK;
+	if (own->kind != KW_YAML_MAP)
+		return kw_yaml_fail(own, err, "'opencl' must be a map of sentences");
+	other = kw_arena_alloc(a, sizeof(*other));
+	if (!other)
+		return kw_fail(err, KW_ERR_NOMEM, r->file, "out of memory");
+	*other = *r;
+	s = kw_yaml_check_keys(own, word_keys, err);
+	for (size_t i = 0; s == KW_OK && word_keys[i]; i++) {
+		const char **const out[] = { &other->title, &other->verdict, &other->evidence, &other->directive, &other->check, &other->wrong_when };
+
+		s = kw_yaml_get_str(own, word_keys[i], false, out[i], err);
+	}
+	r->opencl = other;
+	return s == KW_OK ? checks(other, a, err) : s;
+}
+
 enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, struct kw_arena *a, struct kw_rule *out,
 			     struct kw_error *err)
 {
@@ -246,7 +272,9 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = example(map, "example", out->example, &out->example_count, &out->example_text, err);
 	if (s == KW_OK)
 		s = example(map, "quiet", out->quiet, &out->quiet_count, &out->quiet_text, err);
-	return s == KW_OK ? checks(out, a, err) : s;
+	if (s == KW_OK)
+		s = checks(out, a, err);
+	return s == KW_OK ? opencl_words(map, out, a, err) : s;
 }
 
 static int by_name(const void *x, const void *y)
@@ -316,6 +344,11 @@ const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, co
 }
 
 /* ---- using ---- */
+
+const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, bool opencl)
+{
+	return opencl && r->opencl ? r->opencl : r;
+}
 
 bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f)
 {

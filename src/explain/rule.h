@@ -63,6 +63,7 @@ struct kw_rule {
 	struct kw_rule_example example[KW_RULE_MAX_EXAMPLE], quiet[KW_RULE_MAX_EXAMPLE];
 	size_t example_count, quiet_count;
 	const char *example_text, *quiet_text;
+	const struct kw_rule *opencl;     /* the same rule in OpenCL's words; NULL: its words are of no language */
 };
 /* All rules of the data folders, sorted by name; each is checked. kw_rules_release frees the patterns. */
 enum kw_status kw_rules_load(struct kw_arena *a, struct kw_rule **out, size_t *count, struct kw_error *err);
@@ -70,6 +71,8 @@ void kw_rules_release(struct kw_rule *rules, size_t count);
 /* One rule from its text; name: of its file without the ending. */
 enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, struct kw_arena *a, struct kw_rule *out,
 			     struct kw_error *err);
+/* The rule in the words of the language that the kernel is written in. */
+const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, bool opencl);
 const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, const char *name);
 /* Whether it fires. Messages need the captured numbers in f. */
 bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f);

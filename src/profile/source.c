@@ -617,6 +617,8 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	s->from = name;
 	s->to = t->list[open].match > open ? t->list[open].match : t->count;
 	s->k->value[KW_M_GPU] = 1;
+	if (opencl)
+		s->k->value[KW_M_OPENCL] = 1;
 	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
 		s->k->value[zero[i]] = 0;
 	template_names(s, from, name);

@@ -66,6 +66,48 @@ static void test_rule(const struct kw_rule *r)
 	ok(!kw_rule_fires(r, &f), "%s: is silent where nothing was measured", r->name);
 }
 
+/* Words that a kernel in OpenCL has no use for. */
+static const char *cuda_word(const char *said)
+{
+	static const char *const words[] = { "threadIdx", "blockIdx", "warp", "__sync", "__shfl", "shuffle", "lane", "thread", "shared memory", "a block",
+					     "the block", "each block", "SM(s)", "MUFU", "LDL", "DADD", "HMMA", "wmma", "ptxas", "template", "ncu", NULL };
+
+	for (size_t i = 0; said && words[i]; i++)
+		if (strstr(said, words[i]))
+			return words[i];
+	return NULL;
+}
+
+/* A rule that a kernel in OpenCL can fire, by its source alone or with its time and ceilings, speaks OpenCL. */
+static size_t test_opencl(const struct kw_rule *r)
+{
+	static const int counted[] = { KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV, KW_M_CODE_DIV_LOOP, KW_M_CODE_BARRIER, KW_M_CODE_BARRIER_LOOP,
+				       KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_LOOP, KW_M_CODE_ATOMIC_SHARED, KW_M_CODE_ATOMIC_SHARED_LOOP,
+				       KW_M_CODE_HALF, KW_M_CODE_MATMUL, KW_M_CODE_STRIDED, KW_M_CODE_DYNAMIC_ARRAY, KW_M_CODE_SERIAL,
+				       KW_M_CODE_CONFLICT_WAYS, KW_M_CODE_CONFLICT_STRIDE };
+	double now[KW_M_COUNT];
+	struct kw_facts f = { .now = now };
+	const struct kw_rule *own = kw_rule_in_words_of(r, true);
+	const char *sentences[] = { own->title, own->verdict, own->evidence, own->directive, own->check, own->wrong_when };
+
+	clear(now);
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		now[counted[i]] = 4;
+	now[KW_M_GPU] = now[KW_M_OPENCL] = 1;
+	now[KW_M_CODE_DOUBLES] = now[KW_M_CODE_MATRIX] = now[KW_M_CODE_ASYNC] = 0;
+	now[KW_M_DURATION_NS] = 1e6;
+	now[KW_M_MIN_BYTES] = 1e6;
+	now[KW_M_MEMORY_CEILING_PCT] = 10;
+	if ((r->about != KW_ABOUT_CODE && r->about != KW_ABOUT_GPU) || !kw_rule_fires(own, &f))
+		return 0;
+	for (size_t i = 0; i < 6; i++) {
+		const char *said = kw_rule_say(own, sentences[i], &f, &arena), *word = cuda_word(said);
+
+		ok(said && !word && !strstr(said, "unknown number"), "%s, in OpenCL%s%s: %s", r->name, word ? ", says " : "", word ? word : "", said);
+	}
+	return 1;
+}
+
 static double value(const char *text, const double *now)
 {
 	struct kw_condition *c;
@@ -153,6 +195,9 @@ static void test_bad_rules(void)
 		{ "title: t\n", "title: t\nclass: x\n", "class" },
 		{ "title: t\n", "title: t\ntilte: x\n", "did you mean 'title'" },
 		{ "about: gpu", "about: message\nmessage: '(x'", "not a pattern" },
+		{ "title: t\n", "title: t\nopencl: words\n", "must be a map of sentences" },
+		{ "title: t\n", "title: t\nopencl:\n  chek: x\n", "did you mean 'check'" },
+		{ "title: t\n", "title: t\nopencl:\n  check: \"{dram_pc:1}\"\n", "did you mean" },
 	};
 	struct kw_rule r;
 
@@ -236,7 +281,7 @@ static int scenario(void *unused)
 int main(void)
 {
 	struct kw_rule *rules;
-	size_t n, performance = 0;
+	size_t n, performance = 0, opencl = 0;
 
 	kw_arena_init(&arena, 64 << 20);
 	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s",
@@ -244,8 +289,10 @@ int main(void)
 	for (size_t i = 0; i < n; i++) {
 		test_rule(&rules[i]);
 		performance += rules[i].about != KW_ABOUT_MESSAGE;
+		opencl += test_opencl(&rules[i]);
 	}
 	ok(performance >= 40, "%zu rules about kernels", performance);
+	ok(opencl >= 11, "%zu rules that a kernel in OpenCL can fire", opencl);
 	ok(!kw_rule_find(rules, n, "no_such_rule"), "an unknown rule is not found");
 	kw_rules_release(rules, n);
 	test_conditions();
