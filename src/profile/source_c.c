@@ -95,14 +95,29 @@ static bool is_name(const struct c_scan *s, const size_t *list, size_t n, size_t
 	return false;
 }
 
+/* `a = 0, b, c = 1;` behind float: each name is one. A parameter has its type behind the comma, so it ends there. */
+static void scalars(struct c_scan *s, size_t i)
+{
+	static const char *const kept[] = { "=", ",", ";", NULL };
+
+	while (s->scalar_count < MAX_SCALARS) {
+		s->scalars[s->scalar_count++] = i;
+		while (++i < s->t->count && !kw_token_is(s->t, i, ",") && !kw_token_is(s->t, i, ";") && !kw_token_is(s->t, i, ")"))
+			i = s->t->list[i].match > i ? s->t->list[i].match : i;
+		if (!kw_token_is(s->t, i, ",") || !kw_tokens_hold(s->t, i + 2, i + 3, kept) || s->t->list[i + 1].kind != KW_TOKEN_WORD)
+			return;
+		i++;
+	}
+}
+
 /* float s = 0; int t = omp_get_thread_num(); */
 static void declaration(struct c_scan *s, size_t i)
 {
 	if (s->t->list[i].kind != KW_TOKEN_WORD || i == 0)
 		return;
 	if ((kw_token_is(s->t, i - 1, "float") || kw_token_is(s->t, i - 1, "double")) &&
-	    !kw_token_is(s->t, i + 1, "[") && !kw_token_is(s->t, i + 1, "(") && s->scalar_count < MAX_SCALARS)
-		s->scalars[s->scalar_count++] = i;
+	    !kw_token_is(s->t, i + 1, "[") && !kw_token_is(s->t, i + 1, "("))
+		scalars(s, i);
 	if (i > s->body && s->t->list[i - 1].kind == KW_TOKEN_WORD && kw_token_is(s->t, i + 1, "[") &&
 	    !kw_token_is(s->t, i - 1, "return") && s->array_count < 32)
 		s->arrays[s->array_count++] = i;
