@@ -109,8 +109,9 @@ class Baseline:
             torch.cuda.synchronize()
 
     def stage(self, calls, weights):
-        """Before a batch, which shall find no cache warm. On a processor weights are read where the judge has dropped them from the caches."""
-        for p, name, _ in self.own:
+        """Before a batch, which shall find no cache warm. On a processor weights are read where the judge has dropped them from the caches,
+        but for a candidate that is a module: its weights are its own, and what is set against it has them alike."""
+        for p, name, _ in self.own if self.told["cold_weights"] else ():
             p.data = weights[name]
         if self.told["layout"] != "channels-last":
             return calls

@@ -37,6 +37,8 @@ OUTPUT = struct.Struct("<QII8q8q")
 TEXT_BYTES = 2048
 MESSAGE_BYTES = 1 << 20
 LIBRARY_BYTES = 512 << 20
+PAGE_BYTES = 4096
+MALLOC_KEEPS = 32 << 20  # DEFAULT_MMAP_THRESHOLD_MAX of glibc
 # What happened, for the judge; src/device/module.c has the classes.
 MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE, ILLEGAL = range(1, 12)
 # What moves data or makes room for it, and computes nothing.
@@ -271,6 +273,7 @@ class Player:
     def __init__(self, seccomp, layers, trusted):
         self.seccomp, self.layers, self.trusted = seccomp, layers, trusted
         self.baseline = self.cuda = None
+        self.kept = None  # the baseline of the session before, until it is asked for again
         self.control = socket.socket(fileno=CONTROL)
         self.model = self.arguments = self.spec = self.report = None
         self.copies = False
@@ -334,6 +337,10 @@ class Player:
         torch.set_num_threads(threads)
         if self.spec["perturb"]:
             libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
+        # Where malloc's own limits end up in a program that has run for a while. They rise with what is freed, so that two players which
+        # compute the same would give memory back, and wait for it again in their calls, at different sizes.
+        libc.mallopt(-3, MALLOC_KEEPS)
+        libc.mallopt(-1, 2 * MALLOC_KEEPS)
         small = torch.zeros(1, device=self.device_type)
         answer = tuple(small for _ in self.outputs)
         # On a GPU it launches something all the same: that a device begins to work for another process takes time too.
@@ -354,6 +361,8 @@ class Player:
         self.held, self.ready_arguments, self.model = [], [], None
         if self.baseline:
             self.baseline.leave()
+            # Empty batches come before the next load, and shall not be staged as the baseline's calls.
+            self.kept, self.baseline = self.baseline, None
         gc.collect()
         if self.cuda:
             self.cuda.unmap_all()
@@ -419,8 +428,8 @@ class Player:
         told = self.spec["baseline"]
         self.loading = True
         try:
-            if self.baseline and not self.baseline.fits(told):
-                self.baseline = None
+            kept, self.kept = self.kept, None
+            self.baseline = kept if kept and kept.fits(told) else None
             if not self.baseline:
                 code = types.ModuleType("kwright_baseline")
                 exec(compile(told["code"], "<kwright/python/baseline.py>", "exec"), code.__dict__)
@@ -428,7 +437,7 @@ class Player:
                 self.make(self.baseline.made())
                 self.baseline.settle(self.model, self.how["weights"] if self.how else {})
             else:
-                self.model = self.baseline.model
+                self.model, self.baseline.told = self.baseline.model, told
                 if self.how and isinstance(self.model, torch.nn.Module):
                     self.place_weights()
             self.model, self.names = self.baseline.played, {}
@@ -587,11 +596,18 @@ class Player:
         if self.baseline and order:
             self.ready_arguments = self.baseline.stage(self.ready_arguments,
                                                        {t["name"]: self.tensor(order[0], t) for t in self.spec["inputs"]})
-            if self.cuda:  # memory for its answers is there when the clock runs, as in a program that has run for a while
-                room = [torch.empty(o["shape"], dtype=getattr(torch, o["dtype"]), device="cuda") for _ in range(len(order) + 2)
-                        for o in self.outputs]
-                del room
-                self.cuda.wait()
+        if order and (self.baseline or not self.cuda):
+            self.make_room(len(order))
+
+    def make_room(self, calls):
+        """Memory for the answers is there when the clock runs, as in a program that has run for a while."""
+        room = [torch.empty(o["shape"], dtype=getattr(torch, o["dtype"]), device=self.device_type) for _ in range(calls + 2)
+                for o in self.outputs]
+        if self.cuda:
+            self.cuda.wait()
+            return
+        for t in room:  # a byte of each page: what was never touched is no memory yet, and what is touched whole would be in the caches
+            t.view(-1).view(torch.uint8)[::PAGE_BYTES].fill_(0)
 
     def fetch(self, order):
         """What the last batch has computed goes to where the judge reads it; no clock runs."""
@@ -661,10 +677,10 @@ class Player:
 
     def answer(self, got, call, at):
         """Where the outputs of a call lie; for the judge to read. Returns what must live until then."""
-        if self.baseline:
-            got = self.leaves(got)
         if isinstance(got, torch.Tensor):
             got = (got,)
+        elif self.baseline:  # looked for where a candidate would have failed: to the clock both are alike
+            got = self.leaves(got)
         if not isinstance(got, (tuple, list)):
             self.describe(at, NO_TENSOR, type(got).__name__)
             return got

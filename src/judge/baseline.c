@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LOAD_TIMEOUT_MS 10000
+#define EMPTY_BATCHES 7
 #define MEMORY_SHARE 0.25 /* of what is available that the workspaces of a baseline may take */
 
 static const struct form {
@@ -147,6 +148,22 @@ void kw_baseline_drop(struct stage *s, int i, const char *why)
 	s->base[i].player = NULL;
 }
 
+/* Beside a module, whose empty batch has in it what Python takes to wake. */
+static enum kw_status empty_batches(struct stage *s, struct baseline_run *b, struct kw_error *err)
+{
+	struct kw_play_result r = { .buffer = -1 };
+	enum kw_status st = KW_OK;
+
+	b->fixed_ns = INT64_MAX;
+	for (int i = 0; i < EMPTY_BATCHES && st == KW_OK; i++) {
+		st = s->w->j->dev->ops->run(b->player, NULL, 0, LOAD_TIMEOUT_MS, &r, err);
+		kw_trial_release(&r);
+		if (st == KW_OK && r.wall_ns < b->fixed_ns)
+			b->fixed_ns = r.wall_ns;
+	}
+	return st;
+}
+
 enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 {
 	enum kw_status st = kw_baselines_start(s, err);
@@ -159,6 +176,8 @@ enum kw_status kw_baselines_load(struct stage *s, struct kw_error *err)
 			kw_baseline_drop(s, i, "it does not compile");
 		if (!b->player || s->w->baselines->item[i].torch)
 			continue;
+		if (s->module.spec && (st = empty_batches(s, b, err)) != KW_OK)
+			break;
 		st = s->w->j->dev->ops->load(b->player, &b->build.artefact, &b->plan, LOAD_TIMEOUT_MS, &r, err);
 		if (st != KW_OK || kw_trial_killed(s, &r))
 			;

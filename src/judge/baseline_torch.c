@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "python/python.h"
 
 #include <limits.h>
@@ -244,11 +245,12 @@ static json_t *told_json(const struct stage *s, const struct form *f)
 					    ? json_real(t->params[i].value)
 					    : json_integer((json_int_t)t->params[i].value));
 	return json_pack(
-		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}",
 		"form", names[t->torch_form], "task", t->sha256, "text",
 		line ? t->reference_torch : NULL, "path",
 		!line && realpath(t->reference_torch, path) ? path : NULL, "callable",
 		t->torch_callable, "compile", f->compile, "layout", f->layout, "tf32", f->tf32,
+		"cold_weights", s->module.spec == NULL,
 		"folder", b->folder, "code", b->code, "inputs", inputs, "outputs", outputs, "dims",
 		dims, "params", params);
 }
@@ -302,6 +304,8 @@ static enum kw_status empty_runs(struct stage *s, struct baseline_run *b, struct
 	b->fixed_ns = least[0];
 	b->start_ns = least[2] > least[0] ? least[2] - least[0] : 0;
 	b->call_ns = fmax((double)(least[1] - least[0]) / n, 0);
+	kw_log(KW_LOG_DEBUG, "judge: of a baseline an empty batch takes %.1f us, an empty call %.2f us", (double)b->fixed_ns * 1e-3,
+	       b->call_ns * 1e-3);
 	return st;
 }
 

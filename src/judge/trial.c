@@ -4,6 +4,7 @@
 #include "backend/triton.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <math.h>
 #include <signal.h>
@@ -272,6 +273,8 @@ static enum kw_status empty_calls(struct stage *s, struct kw_play_result *r, str
 			best = r->wall_ns;
 	}
 	s->call_ns = fmax((double)(best - s->fixed_ns) / n, 0);
+	kw_log(KW_LOG_DEBUG, "judge: of the module an empty batch takes %.1f us, an empty call %.2f us", (double)s->fixed_ns * 1e-3,
+	       s->call_ns * 1e-3);
 	best = INT64_MAX;
 	for (int i = 0; i < EMPTY_BATCHES && st == KW_OK && s->w->j->dev->batches_by_slope; i++) {
 		st = s->w->j->dev->ops->run(s->player, order, 1, 1000, r, err);
