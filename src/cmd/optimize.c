@@ -32,10 +32,17 @@ static const struct kw_syntax syntax = {
 	"optimize", "TASK", 1, 1,
 	"Searches for a fast kernel, proves the best one on every case and on sizes it has not seen, and writes it\n"
 	"with how to call it to .kernelwright/results/. A run that was stopped goes on by `kwright runs resume`.\n"
-	"Exit code 0: there is one. 1: no pattern fits, none was right, or none was proven within the budget.",
+	"Exit code 0: there is one. 1: no pattern fits, none was right, none was proven within the budget, or what is right\n"
+	"is slower than the best baseline.",
 	"kwright optimize 'softmax(x, axis=-1)' --input 'x:f32[128,4096]'", options,
 	sizeof(options) / sizeof(options[0]), true
 };
+
+/* A fast kernel was asked for, and there is none. Of a candidate's own tune lines the best point is asked for, whatever its time. */
+static bool loses(const struct kw_report *r)
+{
+	return strcmp(r->run.strategy, KW_OP_TUNE_FILE) != 0 && kw_verdict_is_slower(&r->best, NULL);
+}
 
 enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r, enum kw_status status,
 			       struct kw_error *err)
@@ -54,7 +61,7 @@ enum kw_status kw_print_search(const struct kw_cmd *cmd, struct kw_op_search *r,
 		kw_report_text(&r->report, &out);
 		status = kw_print_buf(&out, err);
 	}
-	return status == KW_OK && !r->report.proven ? KW_NO : status;
+	return status == KW_OK && (!r->report.proven || loses(&r->report)) ? KW_NO : status;
 }
 
 void kw_search_words(const struct kw_cmd *cmd, struct kw_op_search_opts *o)

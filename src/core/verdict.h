@@ -173,6 +173,11 @@ void kw_verdict_release(struct kw_verdict *v);
 /* The baseline that a speedup is given against: the fastest one, or NULL. One with TF32 counts only where its result is right: it computes
  * something else. */
 const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result *c);
+/* Baselines that have no time in some timed case, at most n of them: a speedup is against the others. Returns how many. */
+size_t kw_verdict_failed_baselines(const struct kw_verdict *v, const char **names, size_t n);
+/* Right, but slower than the best baseline over all timed cases, by more than the intervals leave open. baseline: its name, NULL where it is
+ * not the same one in every case; may be NULL. */
+bool kw_verdict_is_slower(const struct kw_verdict *v, const char **baseline);
 
 /* The JSON of design 14 (`eval --json`) and of records, docs/verdicts.md; NULL when out of memory.
  * kw_verdict_from_json reads its own output into an initialised verdict. */

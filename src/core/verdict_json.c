@@ -1,5 +1,6 @@
 /* Verdicts as JSON and back (docs/verdicts.md). */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,6 +123,45 @@ const struct kw_baseline_time *kw_case_best_baseline(const struct kw_case_result
 		    (!best || c->baselines[i].times.median_ns < best->times.median_ns))
 			best = &c->baselines[i];
 	return best;
+}
+
+size_t kw_verdict_failed_baselines(const struct kw_verdict *v, const char **names, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->case_count; i++)
+		for (size_t b = 0; b < v->cases[i].baseline_count; b++) {
+			const struct kw_baseline_time *x = &v->cases[i].baselines[b];
+			bool told = x->times.median_ns > 0;
+
+			for (size_t k = 0; k < count && !told; k++)
+				told = strcmp(names[k], x->name) == 0;
+			if (!told && count < n)
+				names[count++] = x->name;
+		}
+	return count;
+}
+
+bool kw_verdict_is_slower(const struct kw_verdict *v, const char **baseline)
+{
+	const char *name = NULL;
+	double high = 0;
+	int timed = 0;
+	bool same = true;
+
+	for (size_t i = 0; i < v->case_count; i++) {
+		const struct kw_baseline_time *best = kw_case_best_baseline(&v->cases[i]);
+
+		if (!best || !(best->speedup_high > 0))
+			continue;
+		same = same && (!name || strcmp(name, best->name) == 0);
+		name = best->name;
+		high += log(best->speedup_high);
+		timed++;
+	}
+	if (baseline)
+		*baseline = same ? name : NULL;
+	return v->cls == KW_V_OK && timed > 0 && high < 0;
 }
 
 static json_t *stats_to_json(const struct kw_compare_stats *s)

@@ -45,8 +45,6 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 enum kw_status kw_op_search_again(struct kw_search_opts *so, const struct kw_run_row *row,
 				  const struct kw_op_search_opts *o, struct kw_arena *a, struct kw_error *err);
 
-/* The strategy's name of runs that only tune one file; their option "candidate" is its hash. */
-#define KW_OP_TUNE_FILE "tune FILE"
 enum kw_status kw_op_tune_resume(struct kw_store *s, const struct kw_run_row *row, const struct kw_op_search_opts *o,
 				 struct kw_op_search *out, struct kw_error *err);
 

@@ -232,6 +232,9 @@ struct kw_op_search_opts {
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;
 };
+/* The strategy's name of runs that only tune one file; their option "candidate" is its hash. */
+#define KW_OP_TUNE_FILE "tune FILE"
+
 struct kw_op_search {
 	struct kw_report report;          /* of the run, from the store */
 	enum kw_run_state state;

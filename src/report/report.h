@@ -15,6 +15,8 @@
 #include "explain/explanation.h"
 #include "store/store.h"
 
+enum { KW_REPORT_BASELINES = 16 };   /* that are named where they failed */
+
 struct kw_report_count {
 	const char *cls, *subclass;
 	int count;

@@ -1,6 +1,7 @@
 /* A run for programs. */
 #include <string.h>
 
+#include "core/fields.h"
 #include "report/report.h"
 
 /* Adds what is there; false when out of memory. */
@@ -84,8 +85,11 @@ static json_t *or_null(json_t *j)
 json_t *kw_report_verdict_json(const struct kw_verdict *v, const char *name, int64_t id, const char *record_sha)
 {
 	json_t *o = kw_verdict_to_json(v);
+	const char *failed[KW_REPORT_BASELINES];
+	size_t n = kw_verdict_failed_baselines(v, failed, KW_REPORT_BASELINES);
 
-	if (o && set(o, "name", text(name)) && set(o, "verdict_id", json_integer(id)) &&
+	if (o && set(o, "slower", json_boolean(kw_verdict_is_slower(v, NULL))) && set(o, "baselines_failed", kw_field_texts(failed, n)) &&
+	    set(o, "name", text(name)) && set(o, "verdict_id", json_integer(id)) &&
 	    set(o, "record", text(record_sha)) && set(o, "findings", json_array()))
 		return o;
 	json_decref(o);

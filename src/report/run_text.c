@@ -157,10 +157,30 @@ static void nothing(const struct kw_report *r, struct kw_buf *out)
 	reasons(r, out);
 }
 
+/* Over all timed cases: against what, whether that was all that it was to be compared with, and whether it is worth having. */
+static void standing(const struct kw_verdict *v, struct kw_buf *out)
+{
+	const char *failed[KW_REPORT_BASELINES], *baseline;
+	size_t n = kw_verdict_failed_baselines(v, failed, KW_REPORT_BASELINES);
+
+	if (v->geomean_speedup > 0) {
+		kw_buf_printf(out, "  over all timed cases: %.3gx the best baseline%s", v->geomean_speedup, n ? " of those that ran (" : "");
+		for (size_t i = 0; i < n; i++)
+			kw_buf_printf(out, "%s%s", i ? ", " : "", failed[i]);
+		kw_buf_addz(out, n ? " failed)" : "");
+		if (v->geomean_sol > 0)
+			kw_buf_printf(out, ", %.0f%% of the speed of light", 100 * v->geomean_sol);
+		kw_buf_addc(out, '\n');
+	} else if (n) {
+		kw_buf_addz(out, "  no speedup: every baseline failed\n");
+	}
+	if (kw_verdict_is_slower(v, &baseline))
+		kw_buf_printf(out, "  right, but slower than %s: keep the baseline\n", baseline ? baseline : "the best baseline of each case");
+}
+
 static void best(const struct kw_report *r, struct kw_buf *out)
 {
 	const char *name = r->best_row.candidate_name;
-	char sol[32] = "";
 
 	if (!r->has_best) {
 		nothing(r, out);
@@ -171,11 +191,7 @@ static void best(const struct kw_report *r, struct kw_buf *out)
 			 : strncmp(r->best_row.effort, "screen", 6) == 0 ? "best so far, only screened and not proven: "
 									 : "best so far, not proven: ");
 	kw_report_verdict_text(&r->best, name, out);
-	if (r->best.geomean_sol > 0)
-		snprintf(sol, sizeof(sol), ", %.0f%% of the speed of light", 100 * r->best.geomean_sol);
-	if (r->best.geomean_speedup > 0)
-		kw_buf_printf(out, "  over all timed cases: %.3gx the best baseline%s\n",
-			      r->best.geomean_speedup, sol);
+	standing(&r->best, out);
 }
 
 /* What models took part with: who, how often, what it cost; then what was of no use. */

@@ -43,6 +43,20 @@ sub right_first {
 	ok(-s "$tmp/run$number/results/1/r1_coder.c", 'the kernel is a file', `ls $tmp/run$number/results/1`);
 }
 
+# Right, and slow on any machine.
+my $slow = "$head\tfor (int64_t i = 0; i < n; i++) {\n\t\tvolatile float v = 0;\n\n" .
+	"\t\tfor (int k = 0; k < 400; k++)\n\t\t\tv = x[i] * 2;\n\t\ty[i] = v;\n\t}\n}\n";
+
+sub right_and_slower {
+	my (undef, $r) = play([[coder => fenced($slow)]]);
+	is($ended, 1, 'a right kernel that is slower than the baseline is a no');
+	is($r->{best}{verdict}, 'ok', 'it is right');
+	ok($r->{best}{slower}, 'and slower, as JSON');
+	like($out, qr/^  right, but slower than naive -O3( openmp)?: keep the baseline$/m, 'and in words');
+	like(scalar `$kwright report --store $tmp/run$number`, qr/^  right, but slower than naive/m, 'in the report too');
+	ok(-s "$tmp/run$number/results/1/r1_coder.c", 'the kernel is a file all the same');
+}
+
 sub two_blocks {
 	my ($code, $r) = play([[coder => "Draft:\n```c\n$wrong```\nNo, better:\n```c\n$right```\nRun it:\n```sh\nmake\n```\n"]]);
 	is($code, 0, 'of two kernels the last is judged');
@@ -205,6 +219,6 @@ sub opencl {
 	is($r->{backend}, 'opencl', 'on that backend');
 }
 
-my @tests = (opencl => \&opencl, right_first => \&right_first, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
+my @tests = (opencl => \&opencl, right_first => \&right_first, right_and_slower => \&right_and_slower, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
 while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }
 done();

@@ -83,7 +83,8 @@ sub killed_at_random_moments {
 	ok(!@lost, 'no verdict is lost by six kills', @lost);
 	ok(!@changed, 'none is judged again', @changed);
 	my $code = finish(start(run_json() ? qw(runs resume 1) : ('optimize', $task)));
-	ok($code == 0, 'the run ends well', "exit code $code", slurp("$tmp/err"));
+	my $slow = $code == 1 && slurp("$tmp/out") =~ /right, but slower than|"slower": ?true/; # this machine's speed is no matter here
+	ok($code == 0 || $slow, 'the run ends well', "exit code $code", slurp("$tmp/err"));
 	my $now = verdicts();
 	my @twice = grep { @{$now->{$_}} > 1 } keys %$now;
 	ok(!@twice, 'each point was judged once', @twice);

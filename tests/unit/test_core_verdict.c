@@ -288,6 +288,41 @@ static int json_scenario(void *arg)
 	return s == KW_OK ? 0 : s == KW_ERR_NOMEM ? 1 : 2;
 }
 
+/* What a speedup is against, and when the answer is no. */
+static void test_standing(void)
+{
+	struct kw_baseline_time first[] = { { .name = "naive -O3", .times.median_ns = 100, .speedup = 0.5, .speedup_high = 0.6 },
+					    { .name = "PyTorch eager", .why = "signal 11" },
+					    { .name = "slow", .times.median_ns = 900, .speedup = 4.5, .speedup_high = 5 } };
+	struct kw_baseline_time second[] = { { .name = "PyTorch eager", .times.median_ns = 50, .speedup = 0.9, .speedup_high = 1.1 } };
+	struct kw_case_result cases[] = { { .baselines = first, .baseline_count = 3 }, { .baselines = second, .baseline_count = 1 } };
+	struct kw_verdict v;
+	const char *names[4], *name = "?";
+
+	kw_verdict_init(&v);
+	v.cls = KW_V_OK;
+	v.cases = cases;
+	v.case_count = 1;
+	ok(kw_verdict_failed_baselines(&v, names, 4) == 1 && strcmp(names[0], "PyTorch eager") == 0, "one without a time has failed");
+	ok(kw_verdict_failed_baselines(&v, names, 0) == 0, "no more of them than there is room for");
+	ok(kw_verdict_is_slower(&v, &name) && strcmp(name, "naive -O3") == 0, "slower than the best that has a time");
+	v.case_count = 2;
+	ok(kw_verdict_failed_baselines(&v, names, 4) == 1, "nor is one told twice");
+	ok(kw_verdict_is_slower(&v, &name) && !name, "over all cases, of which each has another best");
+	first[0].speedup_high = 0.95;
+	ok(!kw_verdict_is_slower(&v, NULL), "not slower where the intervals leave it open");
+	first[0].speedup_high = 0.1;
+	v.cls = KW_V_WRONG;
+	ok(!kw_verdict_is_slower(&v, NULL), "what is wrong is not slower");
+	v.cls = KW_V_OK;
+	first[0].times.median_ns = first[2].times.median_ns = 0;
+	v.case_count = 1;
+	ok(!kw_verdict_is_slower(&v, NULL), "nor is it where every baseline failed");
+	ok(kw_verdict_failed_baselines(&v, names, 4) == 3, "which are all told");
+	v.case_count = 0;
+	kw_verdict_release(&v);
+}
+
 int main(void)
 {
 	test_json();
@@ -295,6 +330,7 @@ int main(void)
 	test_bad_json();
 	test_tables();
 	test_docs();
+	test_standing();
 	fails_cleanly("KW_FAIL_ALLOC", 3000, json_scenario, NULL, "a record there and back");
 	return done();
 }
