@@ -443,14 +443,21 @@ def read(fd, request, precision, device, disturbed):
     return values
 
 
-def write(fd, request, results):
-    outputs = request["outputs"]
+def agree(outputs, results):
+    """What is given is what the task declares."""
     if len(results) != len(outputs):
-        raise Trouble("it gives %d tensors, and the task has %d outputs" % (len(results), len(outputs)))
-    room = mmap.mmap(fd, max(request["output_bytes"], 1), mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        raise Trouble("it gives %d tensor%s, and the task has %d output%s" % (
+            len(results), "" if len(results) == 1 else "s", len(outputs), "" if len(outputs) == 1 else "s"))
     for want, got in zip(outputs, results):
         if list(got.shape) != want["shape"]:
             raise Trouble("'%s' has the shape %s, and the task says %s" % (want["name"], list(got.shape), want["shape"]))
+
+
+def write(fd, request, results):
+    outputs = request["outputs"]
+    agree(outputs, results)
+    room = mmap.mmap(fd, max(request["output_bytes"], 1), mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+    for want, got in zip(outputs, results):
         if got.numel() == 0:
             continue
         t = torch.frombuffer(room, dtype=torch.float64, count=got.numel(), offset=want["at"]).reshape(want["shape"])
@@ -567,8 +574,7 @@ class Server:
                 made.append(1)
                 given = {n: v.to(wide if wide and v.is_floating_point() else v.dtype) for n, v in values.items()}
                 results = self.compute({**given, **numbers}, request, precision)
-                if len(results) != len(request["outputs"]):
-                    raise Trouble("it gives %d tensors, and the task has %d outputs" % (len(results), len(request["outputs"])))
+                agree(request["outputs"], results)
                 return results
             made = []
             try:

@@ -155,6 +155,16 @@ const char *kw_task_reference_kind(const struct kw_task *t)
 	return t->expr ? "an expression" : t->reference_c ? "C" : "PyTorch";
 }
 
+const char *kw_task_torch_place(const struct kw_task *t, char out[KW_TASK_PLACE_MAX])
+{
+	/* A task of the command line has no file whose lines could be counted. */
+	if (t->torch_form == KW_TORCH_LINE && t->torch_line && t->file[0] != '(')
+		snprintf(out, KW_TASK_PLACE_MAX, "%.480s:%d", t->file, t->torch_line);
+	else
+		snprintf(out, KW_TASK_PLACE_MAX, "%s", t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch);
+	return out;
+}
+
 const char *kw_task_reference_text(const struct kw_task *t)
 {
 	if (t->expr)

@@ -134,6 +134,7 @@ struct kw_task {
 	const char *reference_c;                 /* C reference source path, or NULL */
 	enum kw_torch_form torch_form;           /* a reference in PyTorch, beside an expression too */
 	const char *reference_torch;             /* LINE: its text; else the path of its file */
+	int torch_line;                          /* LINE: where its text starts in the task's file */
 	const char *torch_callable, *torch_args; /* CALLABLE */
 	bool torch_eval;                         /* modules as they are used, not as they are trained */
 	bool undescribed;                        /* of a PyTorch file, with no inputs in the task: they are what it says itself */
@@ -164,6 +165,9 @@ void kw_task_release(struct kw_task *t);
 /* Of its reference: "an expression", "C", "PyTorch"; and its text, of a file once it was read (reference.h). */
 const char *kw_task_reference_kind(const struct kw_task *t);
 const char *kw_task_reference_text(const struct kw_task *t);
+/* Where the author of a PyTorch reference has to look: "task.yaml:5", or the file of a module. */
+enum { KW_TASK_PLACE_MAX = 512 };
+const char *kw_task_torch_place(const struct kw_task *t, char out[KW_TASK_PLACE_MAX]);
 /* Finds the output that is written into each inout input: same dtype, same shape in every case. Whoever adds the outputs calls
  * it. In such a task the input's name in a plan means the one buffer, which holds the input before a call and the output
  * after it; the output's own name is no argument. */

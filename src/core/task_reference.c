@@ -92,6 +92,7 @@ static enum kw_status read_torch(struct kw_task_reader *r, const struct kw_yaml 
 		return kw_yaml_fail(kw_yaml_find(map, "torch"), r->err, "'torch' is empty");
 	t->reference_torch = line ? line : file;
 	t->torch_form = line ? KW_TORCH_LINE : callable ? KW_TORCH_CALLABLE : file ? KW_TORCH_PROBLEM : KW_TORCH_NONE;
+	t->torch_line = line ? kw_yaml_find(map, "torch")->line : 0;
 	t->torch_eval = eval == 1;
 	return KW_OK;
 }

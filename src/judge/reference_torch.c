@@ -97,25 +97,22 @@ void kw_torch_process_start(struct kw_judge *j)
 	kw_python_answer_release(&a);
 }
 
-static const char *who(const struct kw_task *t)
-{
-	return t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
-}
-
 /* What went wrong as an error of the task's author; a process that is gone is started again for the next. */
 static enum kw_status told(struct torch_process *p, const struct kw_task *t, const struct kw_python_answer *a, struct kw_error *err)
 {
+	char place[KW_TASK_PLACE_MAX];
 	enum kw_status s;
 
+	kw_task_torch_place(t, place);
 	if (a->end != KW_PYTHON_RAISED)
 		p->loaded[0] = '\0';
 	if (a->missing[0])
-		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference needs the Python package '%.100s', which %s does not have", a->missing,
+		s = kw_fail(err, KW_ERR_INPUT, place, "the reference needs the Python package '%.100s', which %s does not have", a->missing,
 			    kw_python_of(p->python)->path);
 	else if (strcmp(a->type, "Trouble") == 0) /* python/reference.py says it as a sentence */
-		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference cannot be used: %.900s", a->text + strlen("Trouble: "));
+		s = kw_fail(err, KW_ERR_INPUT, place, "the reference cannot be used: %.900s", a->text + strlen("Trouble: "));
 	else
-		s = kw_fail(err, KW_ERR_INPUT, who(t), "the reference %s%.900s", a->end == KW_PYTHON_RAISED ? "raises " : "", a->text);
+		s = kw_fail(err, KW_ERR_INPUT, place, "the reference %s%.900s", a->end == KW_PYTHON_RAISED ? "raises " : "", a->text);
 	if (a->end != KW_PYTHON_RAISED) {
 		kw_python_stop(p->python);
 		p->python = NULL;
@@ -519,6 +516,7 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 
 static enum kw_status ensure(struct torch_values *v, int way, const struct kw_view *inputs, struct kw_error *err)
 {
+	char place[KW_TASK_PLACE_MAX];
 	bool same = true;
 	enum kw_status st = KW_OK;
 
@@ -536,7 +534,7 @@ static enum kw_status ensure(struct torch_values *v, int way, const struct kw_vi
 	if (st == KW_OK && way == EXACT && !v->checked)
 		st = play(v, way, &same, err);
 	if (st == KW_OK && !same)
-		st = kw_fail(err, KW_ERR_INPUT, who(v->s->w->t), "the reference gives different answers for the same input (case %s): it draws "
+		st = kw_fail(err, KW_ERR_INPUT, kw_task_torch_place(v->s->w->t, place), "the reference gives different answers for the same input (case %s): it draws "
 			     "random numbers, which nothing can be compared with", v->s->c->label);
 	v->checked = v->checked || way == EXACT;
 	v->valid[way] = st == KW_OK;

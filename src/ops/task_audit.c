@@ -38,6 +38,15 @@ static const struct kw_op_case *choose(const struct kw_op_task *t, const struct 
 	return best_n <= MOST_ELEMENTS ? best : NULL;
 }
 
+static json_t *sizes_json(const struct kw_shape *shape)
+{
+	json_t *sizes = json_array();
+
+	for (int i = 0; sizes && i < shape->rank; i++)
+		json_array_append_new(sizes, json_integer(shape->dim[i]));
+	return sizes;
+}
+
 static json_t *tensor_json(const struct kw_tensor_decl *d, const struct kw_shape *shape, const struct kw_intenv *env)
 {
 	static const char *const dists[] = {
@@ -45,19 +54,17 @@ static json_t *tensor_json(const struct kw_tensor_decl *d, const struct kw_shape
 		KW_DIST_LIST(X)
 #undef X
 	};
-	json_t *sizes = json_array(), *range = json_null();
+	json_t *range = json_null();
 	double lo = d->range_lo, hi = d->range_hi;
 	int64_t v;
 
-	for (int i = 0; sizes && i < shape->rank; i++)
-		json_array_append_new(sizes, json_integer(shape->dim[i]));
 	if (d->range_lo_int && kw_intexpr_eval(d->range_lo_int, env, &v, NULL) == KW_OK)
 		lo = (double)v;
 	if (d->range_hi_int && kw_intexpr_eval(d->range_hi_int, env, &v, NULL) == KW_OK)
 		hi = (double)v;
 	if (d->has_range)
 		range = json_pack("[f, f]", lo, hi);
-	return json_pack("{s:s, s:s, s:o, s:s, s:o}", "name", d->name, "dtype", kw_dtype_name(d->dtype), "shape", sizes, "dist",
+	return json_pack("{s:s, s:s, s:o, s:s, s:o}", "name", d->name, "dtype", kw_dtype_name(d->dtype), "shape", sizes_json(shape), "dist",
 			 dists[d->dist], "range", range);
 }
 
@@ -71,7 +78,8 @@ static json_t *request_for(const struct kw_op_task *t, const struct kw_op_case *
 	for (size_t i = 0; s == KW_OK && i < k->input_count; i++)
 		json_array_append_new(inputs, tensor_json(&k->inputs[i], &c->inputs[i], &env));
 	for (size_t i = 0; i < k->output_count; i++)
-		json_array_append_new(outputs, json_pack("{s:s, s:s}", "name", k->outputs[i].name, "dtype", kw_dtype_name(k->outputs[i].dtype)));
+		json_array_append_new(outputs, json_pack("{s:s, s:s, s:o}", "name", k->outputs[i].name, "dtype", kw_dtype_name(k->outputs[i].dtype),
+							 "shape", sizes_json(&c->outputs[i])));
 	for (size_t i = 0; i < k->param_count; i++)
 		json_array_append_new(params, json_pack("{s:s, s:s, s:f}", "name", k->params[i].name, "dtype", kw_dtype_name(k->params[i].dtype),
 							"value", k->params[i].value));

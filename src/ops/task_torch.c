@@ -111,11 +111,12 @@ enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_
 enum kw_status kw_op_torch_ask(struct kw_python *p, const struct kw_task *t, json_t *request, int timeout_ms, struct kw_python_answer *a,
 			       struct kw_error *err)
 {
-	const char *where = t->torch_form == KW_TORCH_LINE ? t->file : t->reference_torch;
+	char where[KW_TASK_PLACE_MAX];
 	enum kw_status s = kw_python_ask(p, request, NULL, 0, kw_python_patience_ms(timeout_ms), a, err);
 
 	if (s != KW_OK || a->end == KW_PYTHON_ANSWERED)
 		return s;
+	kw_task_torch_place(t, where);
 	if (a->missing[0])
 		return kw_fail(err, KW_ERR_INPUT, where, "it needs the Python package '%.100s', which %s does not have", a->missing,
 			       kw_python_of(p)->path);
