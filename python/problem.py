@@ -32,6 +32,10 @@ RESERVED |= {"inf", "nan", "pi", "True", "False", "None", "newaxis"} | set(DTYPE
 NAME_MAX = 44       # of 48 characters, so that there is room to tell two of them apart
 
 
+NEEDED = (("Model", "a class Model, a torch.nn.Module"),
+          ("get_inputs", "a function get_inputs() that gives the arguments of Model's forward(), a list of tensors"))
+
+
 class Problem(Exception):
     """What is wrong with a problem, in one sentence."""
 
@@ -49,7 +53,8 @@ def name_of(path):
 def said(error):
     """The first line of what an exception says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]
+    # That a tensor is without memory while a problem is looked at is not its author's affair.
+    return (lines[0] if lines else type(error).__name__).replace("FakeTensor", "Tensor")[:300]
 
 
 def where(error, path):
@@ -122,9 +127,9 @@ class Loaded:
         with self.making:
             guarded("it", self.path, exec, compile(tree, self.path, "exec"), module.__dict__)
         sys.path.remove(folder)
-        for name in ("Model", "get_inputs"):
+        for name, what in NEEDED:
             if not hasattr(module, name):
-                raise Problem("has no %s" % name)
+                raise Problem("has no %s: a problem has %s" % (name, what))
         if not (inspect.isclass(module.Model) and issubclass(module.Model, torch.nn.Module)):
             raise Problem("Model is no torch.nn.Module")
         return module

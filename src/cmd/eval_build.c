@@ -121,12 +121,21 @@ static void cases_text(const struct kw_op_build *b, struct kw_arena *a, struct k
 	kw_table_write(&t, "  ", out);
 }
 
+static const char *other_cases(size_t n, char out[40])
+{
+	out[0] = '\0';
+	if (n)
+		snprintf(out, 40, " and %zu other case%s", n, n == 1 ? "" : "s");
+	return out;
+}
+
 /* Cases that were left out, a line a reason. */
 static void left_out_text(const struct kw_op_build *b, struct kw_buf *out)
 {
 	for (size_t i = 0; i < b->case_count; i++) {
 		const char *why = b->cases[i].why;
 		size_t same = 0;
+		char others[40];
 		bool first = true;
 
 		if (b->cases[i].cls != KW_V_NOT_APPLICABLE || !why)
@@ -140,7 +149,7 @@ static void left_out_text(const struct kw_op_build *b, struct kw_buf *out)
 		}
 		if (first)
 			kw_buf_printf(out, "  does not apply to %s%s: %s\n", b->cases[i].label,
-				      same > 1 ? " and others" : "", why);
+				      other_cases(same - 1, others), why);
 	}
 }
 

@@ -34,9 +34,9 @@ static void problem_notes(const json_t *d)
 		fprintf(stderr, "note: no expression: %s (line %lld, %lld times)\n", json_string_value(json_object_get(v, "op")),
 			(long long)json_integer_value(json_object_get(v, "line")),
 			(long long)json_integer_value(json_object_get(v, "count")));
-	if (json_array_size(state))
-		fprintf(stderr, "note: a call also changes %s%s: state, and no output of the task\n",
-			json_string_value(json_array_get(state, 0)), json_array_size(state) > 1 ? " and others" : "");
+	json_array_foreach(state, i, v)
+		fprintf(stderr, "%s%s%s", i ? ", " : "note: a call also changes ", json_string_value(v),
+			i + 1 == json_array_size(state) ? ": state, and no output of the task\n" : "");
 }
 
 static enum kw_status import_problem(const struct kw_cmd *cmd, const struct own *own, struct kw_error *err)

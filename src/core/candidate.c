@@ -110,7 +110,7 @@ enum kw_status kw_candidate_from_text(struct kw_candidate *c, const char *name, 
 		backend = kw_candidate_backend(name);
 	if (!backend)
 		return kw_fail(err, KW_ERR_INPUT, name,
-			       "the ending says no backend (.c .cu .cl .py are known); give --backend");
+			       "the ending says no backend (.c .cu .cl .hip .py are known); give --backend");
 	s = check_text(name, text, len, err);
 	if (s != KW_OK)
 		return s;

@@ -28,6 +28,7 @@ struct importer {
 	struct kernel kernels[KERNELS_MAX];
 	size_t kernel_count;
 	struct kw_buf plan, missing;
+	bool no_grid, no_block;           /* no launch says them, and no option */
 	struct kw_op_import *out;
 	struct kw_error *err;
 };
@@ -349,7 +350,7 @@ static void put_args(struct importer *m, const struct kernel *k)
 	kw_buf_addz(&m->plan, ")\n");
 }
 
-static void put_config(struct importer *m, const char *word, const char *option, const struct kernel *k, size_t at)
+static void put_config(struct importer *m, const char *word, const char *option, const struct kernel *k, size_t at, bool *unsaid)
 {
 	if (option)
 		kw_buf_printf(&m->plan, " %s=(%s)", word, option);
@@ -358,7 +359,7 @@ static void put_config(struct importer *m, const char *word, const char *option,
 		translate(m, k->config[at], 0, &m->plan);
 		kw_buf_addz(&m->plan, ")");
 	} else {
-		miss(m, kw_str_from(word[0] == 'g' ? "the grid (--grid)" : "the block (--block)"));
+		*unsaid = true;
 	}
 }
 
@@ -366,8 +367,8 @@ static void put_kernel(struct importer *m, const struct kernel *k)
 {
 	kw_buf_printf(&m->plan, "//@ kernel " KW_STR_FMT, KW_STR_ARG(k->name));
 	if (strcmp(m->backend, "c") != 0) {
-		put_config(m, "grid", m->o->grid, k, 0);
-		put_config(m, "block", m->o->block, k, 1);
+		put_config(m, "grid", m->o->grid, k, 0, &m->no_grid);
+		put_config(m, "block", m->o->block, k, 1, &m->no_block);
 		if (k->config_count > 2 && !kw_str_eqz(k->config[2], "0")) {
 			kw_buf_addz(&m->plan, " smem=(");
 			translate(m, k->config[2], 0, &m->plan);
@@ -390,6 +391,15 @@ static enum kw_status choose(struct importer *m)
 	return KW_OK;
 }
 
+static enum kw_status not_launched(const struct importer *m)
+{
+	return kw_fail(m->err, KW_ERR_USAGE, m->o->file, "no launch in it says how it is launched; give it by %s%s%s%s%.400s%s",
+		       m->no_grid ? "--grid EXPR" : "", m->no_grid && m->no_block ? " and " : "", m->no_block ? "--block EXPR" : "",
+		       m->missing.len ? ", and by --arg NAME=EXPR (a tensor, or a number of the task's dims) what these are: " : ", like ",
+		       m->missing.len ? m->missing.ptr : m->no_grid ? "--grid 'cdiv(n, 256)'" : "--block 256",
+		       m->missing.len || !m->no_grid || !m->no_block ? "" : " --block 256");
+}
+
 static enum kw_status convert(struct importer *m, const char *text, size_t len)
 {
 	struct kw_arena *a = &m->out->arena;
@@ -399,6 +409,8 @@ static enum kw_status convert(struct importer *m, const char *text, size_t len)
 
 	for (size_t i = 0; i < m->kernel_count && status == KW_OK; i++)
 		put_kernel(m, &m->kernels[i]);
+	if (status == KW_OK && (m->no_grid || m->no_block))
+		return not_launched(m);
 	if (status == KW_OK && m->missing.len)
 		return kw_fail(m->err, KW_ERR_USAGE, m->o->file, "the text does not say what this is: %.600s; say it by --arg NAME=EXPR (a tensor, "
 			       "or a number of the task's dims)", m->missing.ptr);
@@ -446,7 +458,7 @@ enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_impo
 	m.backend = o->backend ? o->backend : !dot ? "" : strcmp(dot, ".cu") == 0 ? "cuda" : strcmp(dot, ".cl") == 0 ? "opencl"
 		    : strcmp(dot, ".c") == 0 ? "c" : strcmp(dot, ".py") == 0 ? "triton" : "";
 	if (status == KW_OK && !m.backend[0])
-		status = kw_fail(err, KW_ERR_USAGE, o->file, "the ending says no language (.c .cu .cl are known); give --backend");
+		status = kw_fail(err, KW_ERR_USAGE, o->file, "the ending says no language (.c .cu .cl .py are known); give --backend");
 	if (status == KW_OK)
 		status = read_file(o, m.backend, &out->arena, &text, &len, err);
 	if (status == KW_OK && strcmp(m.backend, "triton") == 0) {

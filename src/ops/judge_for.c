@@ -8,7 +8,9 @@ enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, st
 {
 	const struct kw_backend *const *all;
 	const char *names[32], *near;
+	struct kw_buf list;
 	size_t n = 0;
+	enum kw_status status;
 
 	*out = kw_backend_find(name);
 	if (*out)
@@ -20,8 +22,13 @@ enum kw_status kw_op_backend(const char *name, const struct kw_backend **out, st
 	near = kw_str_nearest(name, names, n);
 	if (near)
 		return kw_fail(err, KW_ERR_USAGE, "", "no backend '%.60s'; did you mean '%s'?", name, near);
-	return kw_fail(err, KW_ERR_USAGE, "", "no backend '%.60s' in this program; there is '%s'%s", name,
-		       n ? names[0] : "none", n > 1 ? " and others (kwright doctor)" : "");
+	kw_buf_init(&list, 4096);
+	for (size_t i = 0; i < n; i++)
+		kw_buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	status = kw_fail(err, KW_ERR_USAGE, "", "no backend '%.60s' in this program; there %s %s", name, n > 1 ? "are" : "is",
+			 list.len ? list.ptr : "none");
+	kw_buf_release(&list);
+	return status;
 }
 
 enum kw_status kw_op_has_device(const struct kw_backend *b, struct kw_error *err)
