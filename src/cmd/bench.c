@@ -35,7 +35,7 @@ static const struct kw_option options[] = {
 	KW_MODEL_OPTIONS(struct own, model),
 	{ "prompt-limit", KW_OPT_COUNT, offsetof(struct own, prompt_bytes), "BYTES", "of one prompt (163840)" },
 	{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "of a search: ask no more once so many are spent" },
-	{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "likewise" },
+	{ "budget-usd", KW_OPT_AMOUNT, offsetof(struct own, usd), "USD", "likewise" },
 	{ "parallel", KW_OPT_COUNT, offsetof(struct own, parallel), "N", "calls of models at once (4)" },
 	{ "width", KW_OPT_COUNT, offsetof(struct own, width), "N", "kernels a round, of strategies that try several" },
 	{ "limit", KW_OPT_TIME, offsetof(struct own, limit_ns), "TIME", "of one problem; then it is ended (10m a candidate, 60m a search)" },

@@ -19,6 +19,9 @@ enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err);
 /* A run's number, or the newest run's for NULL. */
 enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t *id, struct kw_error *err);
 
+/* report.c: what a run or a benchmark did and found; the newest for NULL. */
+enum kw_status kw_print_report(const struct kw_cmd *cmd, const char *number, struct kw_error *err);
+
 /* Whom to ask, in the options of a command (model.c). */
 struct kw_model_words {
 	const char *model, *base_url, *key_file;
@@ -36,7 +39,7 @@ struct kw_model_words {
 	{ "temperature", KW_OPT_NUMBER, offsetof(type, member.temperature), "T", "of the model; else its own" },             \
 	{ "role-temperature", KW_OPT_TEXTS, offsetof(type, member.role_temperatures), "ROLE=T", "another temperature for one role" }, \
 	{ "max-tokens", KW_OPT_COUNT, offsetof(type, member.max_tokens), "N", "of one answer, its reasoning included" },     \
-	{ "model-retries", KW_OPT_COUNT, offsetof(type, member.retries), "N", "of a request that failed for a while (5)" },   \
+	{ "model-retries", KW_OPT_COUNT_OR_NONE, offsetof(type, member.retries), "N", "of a request that failed for a while (5)" },   \
 	{ "model-timeout", KW_OPT_TIME, offsetof(type, member.timeout_ns), "TIME", "without a sign of life from the model" }
 enum kw_status kw_model_words(const struct kw_model_words *w, struct kw_agent_opts *o, struct kw_error *err);
 

@@ -22,7 +22,7 @@ static const struct kw_option options[] = {
 	{ "record", KW_OPT_TEXT, offsetof(struct own, record), "FILE", "record every answer, for --model replay:FILE" },
 	{ "prompt-limit", KW_OPT_COUNT, offsetof(struct own, prompt_bytes), "BYTES", "of one prompt (163840)" },
 	{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "ask no more once so many are spent" },
-	{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "likewise, by knowledge/prices.yaml" },
+	{ "budget-usd", KW_OPT_AMOUNT, offsetof(struct own, usd), "USD", "likewise, by knowledge/prices.yaml" },
 	{ "parallel", KW_OPT_COUNT, offsetof(struct own, parallel), "N", "calls of models at once (4)" },
 	{ "width", KW_OPT_COUNT, offsetof(struct own, width), "N", "kernels a round, of strategies that try several" },
 	{ "devices", KW_OPT_COUNT, offsetof(struct own, devices), "N", "judge on so many at once (all GPUs; on a CPU one, as they disturb each other)" },

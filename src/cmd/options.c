@@ -162,6 +162,14 @@ static enum kw_status bad_value(const struct kw_option *o, const char *text, con
 	return kw_fail(err, KW_ERR_USAGE, "", "--%s takes %s, not '%.100s'", o->name, want, text);
 }
 
+/* Inside, 0 stands for what was not given; said aloud it would look like "none at all". */
+static enum kw_status bad_count(const struct kw_option *o, const char *text, const char *want, int64_t v, struct kw_error *err)
+{
+	if (v != 0)
+		return bad_value(o, text, want, err);
+	return kw_fail(err, KW_ERR_USAGE, "", "--%s takes %s, not '%.100s'; leave it out for what is usual", o->name, want, text);
+}
+
 static enum kw_status set(const struct kw_option *o, const char *text, void *target, struct kw_error *err)
 {
 	struct kw_texts *list;
@@ -183,13 +191,22 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 		list->text[list->count++] = text;
 		break;
 	case KW_OPT_COUNT:
+		if (!kw_str_to_i64(kw_str_from(text), &v))
+			v = -1;
+		if (v < 1 || v > INT32_MAX)
+			return bad_count(o, text, "a whole number from 1", v, err);
+		*(int *)target = (int)v;
+		break;
+	case KW_OPT_COUNT_OR_NONE:
 		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > INT32_MAX)
 			return bad_value(o, text, "a whole number from 0", err);
 		*(int *)target = (int)v;
 		break;
 	case KW_OPT_THREADS:
-		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > THREADS_MAX)
-			return bad_value(o, text, "a whole number from 0 to 1024", err);
+		if (!kw_str_to_i64(kw_str_from(text), &v))
+			v = -1;
+		if (v < 1 || v > THREADS_MAX)
+			return bad_count(o, text, "a whole number from 1 to 1024", v, err);
 		*(int *)target = (int)v;
 		break;
 	case KW_OPT_SEED:
@@ -202,9 +219,16 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 			return bad_value(o, text, "a number from 0", err);
 		*(double *)target = x;
 		break;
+	case KW_OPT_AMOUNT:
+		if (!kw_str_to_f64(kw_str_from(text), &x))
+			x = -1;
+		if (!(x > 0 && x < 1e15))
+			return bad_count(o, text, "a number above 0", x == 0 ? 0 : -1, err);
+		*(double *)target = x;
+		break;
 	case KW_OPT_TIME:
 		if (!read_time(text, &v))
-			return bad_value(o, text, "a time such as 500ms, 60s, 2m or 1h", err);
+			return bad_count(o, text, "a time such as 500ms, 60s, 2m or 1h", strspn(text, "0.msh") == strlen(text) ? 0 : -1, err);
 		*(int64_t *)target = v;
 	}
 	return KW_OK;

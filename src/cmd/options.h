@@ -26,10 +26,12 @@ enum kw_option_kind {
 	KW_OPT_FLAG,                      /* bool */
 	KW_OPT_TEXT,                      /* const char * */
 	KW_OPT_TEXTS,                     /* struct kw_texts, may repeat */
-	KW_OPT_COUNT,                     /* int, 0 or more */
-	KW_OPT_THREADS,                   /* int, 0 to 1024: more than that no runtime starts reliably */
+	KW_OPT_COUNT,                     /* int, 1 or more: what is not given is 0, and means the usual or no limit */
+	KW_OPT_COUNT_OR_NONE,             /* int, 0 or more */
+	KW_OPT_THREADS,                   /* int, 1 to 1024: more than that no runtime starts reliably */
 	KW_OPT_SEED,                      /* uint64_t */
 	KW_OPT_NUMBER,                    /* double, 0 or more */
+	KW_OPT_AMOUNT,                    /* double, more than 0 */
 	KW_OPT_TIME                       /* int64_t ns: 500ms, 60s, 2m, 1h; a plain number is seconds */
 };
 struct kw_option {

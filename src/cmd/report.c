@@ -40,15 +40,19 @@ enum kw_status kw_cmd_report(struct kw_cmd *cmd, int argc, char **argv, struct k
 		"Without a number: the newest run.",
 		"kwright report 3 --json", NULL, 0, false
 	};
+	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, NULL, err);
+
+	return status != KW_OK || cmd->helped ? status : kw_print_report(cmd, cmd->arg_count ? cmd->args[0] : NULL, err);
+}
+
+enum kw_status kw_print_report(const struct kw_cmd *cmd, const char *number, struct kw_error *err)
+{
 	struct kw_report r;
 	struct kw_store *s;
 	struct kw_buf out;
 	int64_t id;
-	enum kw_status status = kw_options_parse(cmd, &syntax, argc, argv, NULL, err);
+	enum kw_status status = kw_run_number(cmd, number, &id, err);
 
-	if (status != KW_OK || cmd->helped)
-		return status;
-	status = kw_run_number(cmd, cmd->arg_count ? cmd->args[0] : NULL, &id, err);
 	if (status == KW_OK)
 		status = kw_store_open(cmd->env.store_dir, true, &s, err);
 	if (status != KW_OK)

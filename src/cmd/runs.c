@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "report/bench.h"
 #include "report/table.h"
 
 struct own {
@@ -38,7 +39,7 @@ static enum kw_status list_rows(const struct kw_cmd *cmd, const struct kw_run_ro
 	kw_table_init(&t, a, "><<>>><");
 	kw_table_row(&t, "run", "task", "begun", "evaluations", "best", "speedup", "state");
 	for (size_t i = 0; i < n; i++) {
-		char id[24], when[32], count[16], ns[40] = "-", speedup[24] = "-", state[160];
+		char id[24], when[32], count[16], ns[40] = "-", speedup[24] = "-", state[KW_REPORT_STATE_MAX];
 
 		snprintf(id, sizeof(id), "%lld", (long long)rows[i].id);
 		snprintf(count, sizeof(count), "%d", rows[i].evaluations);
@@ -46,12 +47,8 @@ static enum kw_status list_rows(const struct kw_cmd *cmd, const struct kw_run_ro
 			kw_human_ns(rows[i].best_ns, ns, sizeof(ns));
 		if (rows[i].best_speedup > 0)
 			snprintf(speedup, sizeof(speedup), "%.3gx", rows[i].best_speedup);
-		if (rows[i].state == KW_RUN_RUNNING)
-			snprintf(state, sizeof(state), "running, or killed (process %lld)", (long long)rows[i].pid);
-		else
-			snprintf(state, sizeof(state), "%s", kw_run_state_text(rows[i].state));
 		kw_table_row(&t, id, rows[i].task_name, kw_wall_text(rows[i].started_ms, when, sizeof(when)), count,
-			     ns, speedup, state);
+			     ns, speedup, kw_report_state(&rows[i], state));
 	}
 	kw_buf_init(&out, 64 << 20);
 	kw_table_write(&t, "", &out);
@@ -147,6 +144,11 @@ static void verdict_rows(const struct kw_report *r, struct kw_buf *out)
 	kw_arena_release(&a);
 }
 
+static bool is_bench(const struct kw_run_row *r)
+{
+	return strcmp(r->strategy, KW_BENCH_STRATEGY) == 0;
+}
+
 static enum kw_status load(const struct kw_cmd *cmd, const char *number, struct kw_report *r, struct kw_error *err)
 {
 	struct kw_store *s;
@@ -170,6 +172,10 @@ static enum kw_status show(const struct kw_cmd *cmd, const struct own *own, stru
 
 	if (status != KW_OK)
 		return status;
+	if (is_bench(&r.run) && !own->calls && !own->record) {
+		kw_report_release(&r);
+		return kw_print_report(cmd, cmd->args[1], err);
+	}
 	kw_buf_init(&out, 256 << 20);
 	if (own->calls) {
 		status = calls(cmd, &r, err);
@@ -177,6 +183,9 @@ static enum kw_status show(const struct kw_cmd *cmd, const struct own *own, stru
 		records(&r);
 	} else if (cmd->json) {
 		status = kw_print_json(kw_report_json(&r), err);
+	} else if (r.verdict_count == 0) {
+		kw_report_text(&r, &out);
+		status = kw_print_buf(&out, err);
 	} else {
 		kw_report_text(&r, &out);
 		verdict_rows(&r, &out);
@@ -196,7 +205,11 @@ static enum kw_status diff(const struct kw_cmd *cmd, struct kw_error *err)
 	if (status != KW_OK)
 		return status;
 	status = load(cmd, cmd->args[2], &b, err);
-	if (status == KW_OK) {
+	if (status == KW_OK && (is_bench(&a.run) || is_bench(&b.run))) {
+		status = kw_fail(err, KW_ERR_USAGE, "", "run %s is a benchmark, which has no best kernel of its own; kwright report %s shows it",
+				 cmd->args[is_bench(&a.run) ? 1 : 2], cmd->args[is_bench(&a.run) ? 1 : 2]);
+		kw_report_release(&b);
+	} else if (status == KW_OK) {
 		kw_buf_init(&out, 64 << 20);
 		if (!cmd->json)
 			kw_report_diff_text(&a, &b, &out);
@@ -345,7 +358,7 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		{ "budget-time", KW_OPT_TIME, offsetof(struct own, time_ns), "TIME", "resume: a new budget for all of the run" },
 		{ "budget-rounds", KW_OPT_COUNT, offsetof(struct own, rounds), "N", "resume: likewise" },
 		{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "resume: likewise" },
-		{ "budget-usd", KW_OPT_NUMBER, offsetof(struct own, usd), "USD", "resume: likewise" },
+		{ "budget-usd", KW_OPT_AMOUNT, offsetof(struct own, usd), "USD", "resume: likewise" },
 		{ "key-file", KW_OPT_TEXT, offsetof(struct own, key_file), "FILE", "resume: the key of the model" },
 		{ "calls", KW_OPT_FLAG, offsetof(struct own, calls), NULL, "show: what models were asked and answered, a JSON line each" },
 		{ "task", KW_OPT_TEXT, offsetof(struct own, task), "TASK", "verify: the record's task, if not in the store" },

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/bench.h"
+#include "report/report.h"
 #include "report/table.h"
 
 enum { LINE_BYTES = 64 };
@@ -24,11 +25,14 @@ static void times(double v, char *out)
 static void head(const struct kw_bench_report *r, struct kw_buf *out)
 {
 	const struct kw_bench_group *g = &r->groups[0];
-	char wall[LINE_BYTES];
+	char wall[LINE_BYTES], state[KW_REPORT_STATE_MAX];
 
 	kw_buf_printf(out, "%s: %zu problem%s, %zu sample%s by %s", r->title, g->problems, g->problems == 1 ? "" : "s", r->count,
 		      r->count == 1 ? "" : "s", r->proposer);
-	kw_buf_printf(out, "; run %lld%s\n", (long long)r->run.id, r->complete ? "" : ", not complete");
+	kw_buf_printf(out, "; run %lld%s", (long long)r->run.id, r->complete ? "" : ", not complete");
+	if (!r->complete && kw_run_state_open(r->run.state))
+		kw_buf_printf(out, ": %s", kw_report_state(&r->run, state));
+	kw_buf_addz(out, "\n");
 	kw_buf_printf(out, "right: %zu of %zu", g->right, g->samples);
 	for (int s = 0; s < KW_BENCH_STATE_COUNT; s++)
 		if (s != KW_BENCH_JUDGED && g->states[s])

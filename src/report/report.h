@@ -66,6 +66,9 @@ json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b
 /* The JSON of `eval` and of a run's best (design 14): a verdict with its name, its number, its record's hash and its
  * findings (none yet: profilers will add them). */
 json_t *kw_report_verdict_json(const struct kw_verdict *v, const char *name, int64_t id, const char *record_sha);
+/* How far a run is, in words: what every list, table and report says of it. Of one that is not over: by which process. */
+enum { KW_REPORT_STATE_MAX = 192 };
+const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE_MAX]);
 json_t *kw_report_run_json(const struct kw_run_row *r);  /* one row of `runs list` */
 
 #endif

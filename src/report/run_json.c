@@ -20,7 +20,7 @@ json_t *kw_report_run_json(const struct kw_run_row *r)
 	json_t *o = json_object();
 	bool good = o && set(o, "run", json_integer(r->id)) && set(o, "task", text(r->task_name)) &&
 		    set(o, "state", text(kw_run_state_text(r->state))) &&
-		    set(o, "backend", text(r->backend)) && set(o, "device", text(r->device)) &&
+		    set(o, "killed", json_boolean(r->killed)) && set(o, "backend", text(r->backend)) && set(o, "device", text(r->device)) &&
 		    set(o, "strategy", text(r->strategy)) &&
 		    set(o, "started_ms", json_integer(r->started_ms)) &&
 		    set(o, "ended_ms", r->ended_ms ? json_integer(r->ended_ms) : json_null()) &&
@@ -148,12 +148,13 @@ static json_t *case_pair(const struct kw_case_result *x, const struct kw_verdict
 
 json_t *kw_report_diff_json(const struct kw_report *a, const struct kw_report *b)
 {
+	const bool same_task = strcmp(a->run.task_sha, b->run.task_sha) == 0;
 	json_t *o = json_object(), *cases = json_array();
 	bool good = o && cases && set(o, "a", kw_report_run_json(&a->run)) &&
 		    set(o, "b", kw_report_run_json(&b->run)) &&
-		    set(o, "same_task", json_boolean(strcmp(a->run.task_sha, b->run.task_sha) == 0));
+		    set(o, "same_task", json_boolean(same_task));
 
-	for (size_t i = 0; good && a->has_best && b->has_best && i < a->best.case_count; i++)
+	for (size_t i = 0; good && same_task && a->has_best && b->has_best && i < a->best.case_count; i++)
 		if (a->best.cases[i].has_times)
 			good = json_array_append_new(cases, case_pair(&a->best.cases[i], &b->best)) == 0;
 	good = good && json_object_set(o, "cases", cases) == 0;

@@ -7,25 +7,37 @@
 #include "report/report.h"
 #include "report/table.h"
 
+const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE_MAX])
+{
+	const long long pid = (long long)r->pid;
+
+	if (r->state != KW_RUN_RUNNING)
+		snprintf(out, KW_REPORT_STATE_MAX, "%s", kw_run_state_text(r->state));
+	else if (r->killed)
+		snprintf(out, KW_REPORT_STATE_MAX, "killed (process %lld is gone)", pid);
+	else
+		snprintf(out, KW_REPORT_STATE_MAX, "running (process %lld of %.100s)", pid, r->host);
+	return out;
+}
+
 static void head(const struct kw_report *r, struct kw_buf *out)
 {
 	const struct kw_run_row *run = &r->run;
-	char when[32], took[40];
+	char when[32], took[40], state[KW_REPORT_STATE_MAX];
 	int64_t until_ms = run->ended_ms ? run->ended_ms : run->started_ms;
 
 	for (size_t i = 0; i < r->verdict_count; i++)
 		if (r->verdicts[i].when_ms > until_ms)
 			until_ms = r->verdicts[i].when_ms;
 	kw_human_ns((double)(until_ms - run->started_ms) * 1e6, took, sizeof(took));
-	kw_buf_printf(out, "run %lld: %s by %s (%s, %s)\n", (long long)run->id, run->task_name,
-		      run->strategy, run->backend, run->device);
-	kw_buf_printf(out, "  %s; %d evaluation%s in %s, begun %s\n", kw_run_state_text(run->state),
+	kw_buf_printf(out, "run %lld: %s by %s", (long long)run->id, run->task_name, run->strategy);
+	if (run->backend[0]) /* an item of a benchmark has none before it is judged */
+		kw_buf_printf(out, " (%s%s%s)", run->backend, run->device[0] ? ", " : "", run->device);
+	kw_buf_printf(out, "\n  %s; %d evaluation%s in %s, begun %s\n", kw_report_state(run, state),
 		      run->evaluations, run->evaluations == 1 ? "" : "s", took,
 		      kw_wall_text(run->started_ms, when, sizeof(when)));
 	if (run->task_text && strstr(run->task_text, "unconfirmed: true"))
 		kw_buf_addz(out, "  the task is unconfirmed: a model drafted it, and nobody has accepted it\n");
-	if (run->state == KW_RUN_RUNNING && run->pid)
-		kw_buf_printf(out, "  run by process %lld of %s\n", (long long)run->pid, run->host);
 }
 
 static void counts(const struct kw_report *r, struct kw_buf *out)
@@ -51,7 +63,7 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 	kw_table_row(&t, "round", "what changed", "evaluations", "best before", "best after");
 	for (size_t i = 0; i < r->round_count; i++) {
 		const struct kw_round *x = &r->rounds[i];
-		char number[16], n[16], before[40] = "-", after[40] = "-";
+		char number[16], n[16], before[40] = "none", after[40] = "none proven";
 
 		snprintf(number, sizeof(number), "%d", x->index);
 		snprintf(n, sizeof(n), "%d", x->evaluations);
@@ -153,7 +165,8 @@ static void nothing(const struct kw_report *r, struct kw_buf *out)
 	else if (kw_run_state_spent(r->run.state))
 		kw_buf_addz(out, "best: none; the budget was spent before any kernel was proven right\n");
 	else
-		kw_buf_addz(out, all_not_applicable(r) ? "best: none could be judged\n" : "best: none was right\n");
+		kw_buf_addz(out, r->verdict_count == 0 ? "best: none; nothing was judged\n" :
+			    all_not_applicable(r) ? "best: none could be judged\n" : "best: none was right\n");
 	reasons(r, out);
 }
 
@@ -289,22 +302,26 @@ void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, s
 {
 	struct kw_arena arena;
 	struct kw_table t;
-	char left[40], right[40], word[64];
+	char left[KW_REPORT_STATE_MAX], right[KW_REPORT_STATE_MAX], word[64];
+	const bool same_task = strcmp(a->run.task_sha, b->run.task_sha) == 0;
 
 	kw_arena_init(&arena, 4 << 20);
 	kw_table_init(&t, &arena, "<>><");
 	snprintf(left, sizeof(left), "run %lld", (long long)a->run.id);
 	snprintf(right, sizeof(right), "run %lld", (long long)b->run.id);
 	kw_table_row(&t, "", left, right, "");
-	kw_table_row(&t, "state", kw_run_state_text(a->run.state), kw_run_state_text(b->run.state), "");
+	kw_table_row(&t, "state", kw_report_state(&a->run, left), kw_report_state(&b->run, right), "");
 	kw_table_row(&t, "best", a->has_best ? a->best_row.candidate_name : "none",
 		     b->has_best ? b->best_row.candidate_name : "none", "");
+	if (!same_task)
+		kw_table_row(&t, "task", a->run.task_name, b->run.task_name, "");
 	if (a->has_best && b->has_best)
 		kw_table_row(&t, "tune", a->best_row.tune, b->best_row.tune, "");
 	snprintf(left, sizeof(left), "%d", a->run.evaluations);
 	snprintf(right, sizeof(right), "%d", b->run.evaluations);
 	kw_table_row(&t, "evaluations", left, right, "");
-	for (size_t i = 0; a->has_best && b->has_best && i < a->best.case_count; i++) {
+	/* Cases of the same label are the same work only where the task is. */
+	for (size_t i = 0; same_task && a->has_best && b->has_best && i < a->best.case_count; i++) {
 		const struct kw_case_result *x = &a->best.cases[i], *y = same_case(&b->best, x->label);
 
 		if (!x->has_times || !y)
@@ -313,8 +330,8 @@ void kw_report_diff_text(const struct kw_report *a, const struct kw_report *b, s
 			     kw_human_ns(y->times.median_ns, right, sizeof(right)),
 			     judge_pair(&x->times, &y->times, word, sizeof(word)));
 	}
-	if (strcmp(a->run.task_sha, b->run.task_sha) != 0)
-		kw_buf_addz(out, "these runs are of different tasks\n");
+	if (!same_task)
+		kw_buf_addz(out, "these runs are of different tasks: their times are not compared\n");
 	kw_table_write(&t, "", out);
 	kw_arena_release(&arena);
 }

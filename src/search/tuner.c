@@ -35,6 +35,7 @@ struct tuner {
 	double best_ns;                   /* within this rung */
 	bool cheat;
 	const char *fault;                /* why the default does not build, while no point did otherwise */
+	const char *first_fault;          /* what was found out about the first point that was not right, a cheat before all; or NULL */
 	int same_faults;                  /* points that do not build for just that */
 };
 
@@ -107,6 +108,16 @@ static void rung_opts(const struct tuner *t, int rung, struct kw_judge_opts *o)
 	o->best_ns = t->best_ns;
 }
 
+/* For the case that no point is of use: the tuner's counts alone would not say why. */
+static void note_fault(struct tuner *t, const struct kw_outcome *o, const char *why)
+{
+	if (o->cls == KW_V_OK || t->cheat || (t->first_fault && o->cls != KW_V_CHEAT))
+		return;
+	t->first_fault = kw_arena_printf(t->s->arena, "%s%s%s: %s%s%s: %s", t->c->name, *o->tune ? " " : "", o->tune,
+					 kw_verdict_name(o->cls), o->subclass == KW_S_NONE ? "" : "/",
+					 kw_subclass_name(o->subclass), why);
+}
+
 /* Under the label of its rung and case. why: the verdict's summary, where not NULL. */
 static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, struct kw_outcome *outcome, const char **why,
 				  struct kw_error *err)
@@ -114,6 +125,7 @@ static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, st
 	const char *label = kw_search_label(t->s, rungs[rung].label, t->perf_case);
 	struct kw_judge_opts o;
 	struct kw_verdict v;
+	const char *text;
 	enum kw_status status;
 
 	rung_opts(t, rung, &o);
@@ -121,8 +133,11 @@ static enum kw_status judge_point(struct tuner *t, struct point *p, int rung, st
 	kw_verdict_init(&v);
 	status = label ? kw_search_evaluate(t->s, t->c, label, &o, &v, outcome, err)
 		       : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner");
+	text = kw_arena_strdup(t->s->arena, v.summary);
 	if (why)
-		*why = kw_arena_strdup(t->s->arena, v.summary);
+		*why = text;
+	if (status == KW_OK)
+		note_fault(t, outcome, text ? text : "");
 	kw_verdict_release(&v);
 	return status;
 }
@@ -177,10 +192,6 @@ static enum kw_status try_default(struct tuner *t, struct kw_error *err)
 		status = take(t, &t->points[0], 0, &outcome, err);
 	if (t->points[0].fate == FAILED_BUILD)
 		t->fault = why;
-	if (status == KW_OK && (t->points[0].fate == WRONG || t->points[0].fate == NOT_APPLICABLE))
-		kw_search_reason(t->s, "%s%s%s: %s%s%s: %s", t->c->name, *outcome.tune ? " " : "", outcome.tune,
-				 kw_verdict_name(outcome.cls), outcome.subclass == KW_S_NONE ? "" : "/",
-				 kw_subclass_name(outcome.subclass), why ? why : "");
 	return status;
 }
 
@@ -430,6 +441,8 @@ enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t
 		status = halve(&t, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
+	if (t.first_fault && (t.cheat || right_count(&t) == 0))
+		kw_search_reason(s, "%s", t.first_fault);
 	sort_points(&t);
 	ended = hand_over(&t, points, err);
 	s->upcoming = 0;

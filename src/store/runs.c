@@ -192,11 +192,23 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 	" (SELECT count(*) FROM verdicts v WHERE v.run_id = runs.id" \
 	" OR v.run_id IN (SELECT i.id FROM runs i WHERE i.parent = runs.id))," \
 	" " BEST("id") ", " BEST("median_ns") ", " BEST("speedup") \
-	", ifnull(parent, 0), item FROM runs"
+	", ifnull(parent, 0), item, pid_start, boot FROM runs"
+
+static bool is_gone(struct kw_query *q, const struct kw_run_row *r, const char *boot)
+{
+	struct kw_owner owner = { .pid = r->pid, .pid_start = kw_db_i64(q, 19) }, me;
+	enum kw_owner_state state;
+
+	snprintf(owner.host, sizeof(owner.host), "%s", r->host);
+	snprintf(owner.boot, sizeof(owner.boot), "%s", boot);
+	kw_owner_self(&me);
+	state = kw_owner_state(&owner, &me);
+	return state == KW_OWNER_DEAD || state == KW_OWNER_NONE;
+}
 
 static bool read_run(struct kw_query *q, struct kw_arena *a, struct kw_run_row *r)
 {
-	const char *state = kw_db_text(q, 8, a);
+	const char *state = kw_db_text(q, 8, a), *boot = kw_db_text(q, 20, a);
 
 	r->id = kw_db_i64(q, 0);
 	r->task_name = kw_db_text(q, 1, a);
@@ -220,6 +232,7 @@ static bool read_run(struct kw_query *q, struct kw_arena *a, struct kw_run_row *
 	    !r->strategy || !r->options || !r->host || !r->item)
 		return false;
 	r->state = state_from(state);
+	r->killed = r->state == KW_RUN_RUNNING && is_gone(q, r, boot ? boot : "");
 	return true;
 }
 

@@ -94,6 +94,8 @@ static enum kw_status check_there(const char *dir, struct kw_store *s, struct kw
 {
 	struct stat st;
 
+	if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+		return kw_fail(err, KW_ERR_STORE, dir, "this is no folder, and a store is one");
 	if (stat(s->path, &st) == 0) {
 		if (!S_ISREG(st.st_mode))
 			return kw_fail(err, KW_ERR_STORE, s->path, "this is no file");

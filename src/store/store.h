@@ -28,7 +28,8 @@ struct kw_run_row {
 	const char *task_name, *task_text, *task_sha, *backend, *device, *strategy, *options; /* options: JSON */
 	enum kw_run_state state;
 	int64_t started_ms, ended_ms;
-	int64_t pid;                      /* of the process that runs it now; 0: none */
+	int64_t pid;                      /* of the process that runs it now, or was killed while it did; 0: none */
+	bool killed;                      /* RUNNING, and that process is gone; one of another host or container cannot be asked */
 	const char *host;
 	int evaluations;                  /* completed verdicts, its items' included; counted, never the highest id (case E09) */
 	double best_ns, best_speedup;
