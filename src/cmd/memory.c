@@ -36,6 +36,12 @@ static const char *first_line(struct kw_arena *a, const char *text)
 	return kw_arena_strndup(a, text, n > 72 ? 72 : n);
 }
 
+/* The backend of a pattern, the device of an experience; a sheet is a device. */
+static const char *made_for(const struct kw_memory_row *r)
+{
+	return strcmp(r->kind, "hardware") == 0 ? "" : r->device;
+}
+
 static enum kw_status print_rows(const struct kw_cmd *cmd, const struct kw_memory_row *rows, size_t n,
 				 struct kw_arena *a, struct kw_error *err)
 {
@@ -56,8 +62,8 @@ static enum kw_status print_rows(const struct kw_cmd *cmd, const struct kw_memor
 		printf("nothing is remembered about that\n");
 		return KW_OK;
 	}
-	kw_table_init(&t, a, "><<<<><");
-	kw_table_row(&t, "id", "kind", "name", "family", "outcome", "speedup", "");
+	kw_table_init(&t, a, "><<<<<><");
+	kw_table_row(&t, "id", "kind", "name", "for", "family", "outcome", "speedup", "");
 	for (size_t i = 0; i < n; i++) {
 		char id[24] = "", speedup[24] = "";
 
@@ -65,7 +71,7 @@ static enum kw_status print_rows(const struct kw_cmd *cmd, const struct kw_memor
 			snprintf(id, sizeof(id), "%lld", (long long)rows[i].id);
 		if (rows[i].speedup > 0)
 			snprintf(speedup, sizeof(speedup), "%.3gx", rows[i].speedup);
-		kw_table_row(&t, id, rows[i].kind, rows[i].name, rows[i].family, rows[i].outcome, speedup,
+		kw_table_row(&t, id, rows[i].kind, rows[i].name, made_for(&rows[i]), rows[i].family, rows[i].outcome, speedup,
 			     first_line(a, rows[i].text));
 	}
 	kw_buf_init(&out, 64 << 20);
@@ -144,11 +150,28 @@ static bool is_named(const struct kw_pattern *p, const char *word)
 	       strcmp(p->name, slash + 1) == 0;
 }
 
+/* Each name once, with the backends that have a pattern of it where one of them was asked for: "cuda/pointwise". */
+static enum kw_status no_pattern(const char *word, const struct kw_pattern *p, size_t n, struct kw_arena *a, struct kw_error *err)
+{
+	const char **names = kw_arena_calloc(a, n + 1, sizeof(*names));
+	const bool whole = strchr(word, '/') != NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; names && i < n; i++) {
+		if (!whole && i > 0 && strcmp(p[i].name, p[i - 1].name) == 0) /* they are sorted by name */
+			continue;
+		names[count] = whole ? kw_arena_printf(a, "%s/%s", p[i].backend, p[i].name) : p[i].name;
+		if (!names[count++])
+			names = NULL;
+	}
+	return names ? kw_unknown_word("pattern", word, names, count, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+}
+
 /* A number of experience, the name of a pattern, or hardware:SHEET. */
 static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a,
 			   struct kw_error *err)
 {
-	const char *word = cmd->args[1], *names[256];
+	const char *word = cmd->args[1];
 	struct kw_pattern *patterns;
 	size_t n = 0;
 	int64_t id;
@@ -164,10 +187,7 @@ static enum kw_status show(const struct kw_cmd *cmd, struct kw_store *memory, st
 			return show_pattern(cmd, &patterns[i], err);
 	if (status != KW_OK)
 		return status;
-	n = n < 256 ? n : 256;
-	for (size_t i = 0; i < n; i++)
-		names[i] = patterns[i].name;
-	return kw_unknown_word("pattern", word, names, n, err);
+	return no_pattern(word, patterns, n, a, err);
 }
 
 static enum kw_status search(const struct kw_cmd *cmd, const struct own *own, struct kw_store *memory,
@@ -223,6 +243,25 @@ static enum kw_status rules(const struct kw_cmd *cmd, struct kw_store *memory, s
 	return status;
 }
 
+/* A note with a family that no task is of would never be told to anybody. */
+static enum kw_status known_words(const struct own *own, struct kw_error *err)
+{
+	static const char *const families[] = {
+#define X(e, name) name,
+		KW_FAMILY_LIST(X)
+#undef X
+	};
+	bool known = !own->family;
+
+	for (size_t i = 0; i < KW_FAMILY_COUNT && !known; i++)
+		known = strcmp(own->family, families[i]) == 0;
+	if (!known)
+		return kw_unknown_word("family", own->family, families, KW_FAMILY_COUNT, err);
+	if (own->dtype && kw_dtype_parse(kw_str_from(own->dtype)) == KW_DTYPE_NONE)
+		return kw_fail(err, KW_ERR_USAGE, "", "no dtype '%.60s'; they are written like f32, bf16 or i64", own->dtype);
+	return KW_OK;
+}
+
 /* A note in the user's own words; models are told it among what was learnt. */
 static enum kw_status add_note(const struct kw_cmd *cmd, const struct own *own, struct kw_store *memory, struct kw_error *err)
 {
@@ -232,6 +271,9 @@ static enum kw_status add_note(const struct kw_cmd *cmd, const struct own *own, 
 	int64_t id = 0;
 	enum kw_status status;
 
+	status = known_words(own, err);
+	if (status != KW_OK)
+		return status;
 	if (kw_str_trim(kw_str_from(r.text)).len == 0 || !kw_utf8_valid(r.text, strlen(r.text)))
 		return kw_fail(err, KW_ERR_USAGE, "", "a note is a text");
 	status = kw_store_memory_add(memory, &r, &id, err);

@@ -47,6 +47,28 @@ static enum kw_status parse_stub(const char *word, struct kw_op_task *out, struc
 	return status;
 }
 
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* An input that the expression never names was meant for another one, or is misspelt in it. */
+static enum kw_status all_used(const char *expr, const char *const *inputs, size_t count, struct kw_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t n = strspn(inputs[i], NAME_LETTERS);
+		bool used = false;
+
+		for (const char *at = expr; n && !used && *at; at += strcspn(at, NAME_LETTERS)) {
+			size_t word = strspn(at, NAME_LETTERS);
+
+			used = word == n && memcmp(at, inputs[i], n) == 0;
+			at += word;
+		}
+		if (n && !used)
+			return kw_fail(err, KW_ERR_USAGE, "", "--input '%.100s' is of no use: the expression '%.200s' has no '%.*s'", inputs[i],
+				       expr, (int)n, inputs[i]);
+	}
+	return KW_OK;
+}
+
 enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size_t input_count,
 			       struct kw_op_task *out, struct kw_error *err)
 {
@@ -68,7 +90,12 @@ enum kw_status kw_op_task_load(const char *word, const char *const *inputs, size
 		status = kw_fail(err, KW_ERR_USAGE, "",
 				 "'%.200s' looks like an expression; name its inputs, as in "
 				 "--input 'x:f32[128,4096]'", word);
-	return status == KW_OK ? finish(out, err) : status;
+	if (status == KW_OK)
+		status = finish(out, err);
+	/* Last, so that what else is wrong with the expression is told first. */
+	if (status == KW_OK && (status = all_used(word, inputs, input_count, err)) != KW_OK)
+		kw_op_task_release(out);
+	return status;
 }
 
 enum kw_status kw_op_task_parse(const char *file, const char *text, struct kw_op_task *out,
