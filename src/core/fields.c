@@ -115,8 +115,11 @@ bool kw_fields_put(json_t *obj, const struct kw_field *fields, size_t count, con
 
 static enum kw_status fail_type(const struct kw_field *f, const char *what, struct kw_error *err)
 {
-	static const char *const kinds[] = { "a number", "a whole number", "a whole number",
-					     "true or false", "a text", "a text" };
+	static const char *const kinds[] = {
+		[KW_FIELD_F64] = "a number",       [KW_FIELD_KNOWN] = "a number", [KW_FIELD_I64] = "a whole number",
+		[KW_FIELD_INT] = "a whole number", [KW_FIELD_BOOL] = "true or false",
+		[KW_FIELD_STR] = "a text",         [KW_FIELD_CHARS] = "a text",
+	};
 
 	return kw_fail(err, KW_ERR_INPUT, "", "'%s' of %s must be %s", f->key, what, kinds[f->kind]);
 }
