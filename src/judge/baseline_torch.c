@@ -1,6 +1,7 @@
 /* Baselines from PyTorch: the task's own reference as a user would run it, eager or compiled
- * (python/baseline.py). They are played like candidates that are modules, on the same slots by the
- * same clock, but outside of the box, since compilers must run. */
+ * (python/baseline.py). They are played like candidates that are modules, on the same slots, but
+ * outside of the box, since compilers must run. The clock is the judge's on the CPU; on a GPU it is the
+ * device's events around a batch, which a candidate's process could forge and the user's own code does not. */
 #include "judge/internal.h"
 
 #include "base/alloc.h"
