@@ -66,18 +66,30 @@ static enum kw_status check_price(const struct kw_agent *g, struct kw_error *err
 	return KW_OK;
 }
 
-enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err)
+/* An agent that has no models yet; NULL when out of memory. */
+static struct kw_agent *begin(const struct kw_agent_opts *o, struct kw_error *err)
 {
 	struct kw_agent *g = kw_calloc(1, sizeof(*g));
-	enum kw_status status;
 
-	*out = NULL;
-	if (!g)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
+	if (!g) {
+		kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
+		return NULL;
+	}
 	kw_arena_init(&g->arena, 64 << 20);
 	g->opts = *o;
 	g->mark = g->prefix = "";
 	g->stop = KW_RUN_EXHAUSTED;
+	return g;
+}
+
+enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err)
+{
+	struct kw_agent *g = begin(o, err);
+	enum kw_status status;
+
+	*out = NULL;
+	if (!g)
+		return KW_ERR_NOMEM;
 	status = kw_prices_load(&g->arena, &g->prices, err);
 	for (int i = 0; i < KW_ROLE_COUNT && status == KW_OK; i++)
 		status = open_model(g, o->role_model[i] ? o->role_model[i] : o->model ? o->model : "none", &g->models[i], err);
@@ -94,16 +106,12 @@ enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out
 enum kw_status kw_agent_part(struct kw_agent *whole, const struct kw_agent_opts *o, const char *prefix, struct kw_agent **out,
 			     struct kw_error *err)
 {
-	struct kw_agent *g = kw_calloc(1, sizeof(*g));
+	struct kw_agent *g = begin(o, err);
 	enum kw_status status;
 
 	*out = NULL;
 	if (!g)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
-	kw_arena_init(&g->arena, 64 << 20);
-	g->opts = *o;
-	g->mark = "";
-	g->stop = KW_RUN_EXHAUSTED;
+		return KW_ERR_NOMEM;
 	memcpy(g->models, whole->models, sizeof(g->models));
 	g->prefix = kw_arena_strdup(&g->arena, prefix);
 	status = g->prefix ? kw_prices_load(&g->arena, &g->prices, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
