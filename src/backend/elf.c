@@ -38,6 +38,14 @@ const char *kw_elf_string(const struct kw_elf *o, unsigned table, uint64_t at)
 	return names && at < s.sh_size && names[s.sh_size - 1] == '\0' ? names + at : NULL;
 }
 
+/* STT_GNU_IFUNC: one that is chosen when it is loaded (target_clones). */
+static bool is_function(const Elf64_Sym *s)
+{
+	int type = ELF64_ST_TYPE(s->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF;
+}
+
 /* Calls fn for each exported, defined function; stops when it returns true. */
 static bool each_function(const void *bytes, size_t len, bool (*fn)(void *arg, const char *name), void *arg)
 {
@@ -55,7 +63,7 @@ static bool each_function(const void *bytes, size_t len, bool (*fn)(void *arg, c
 
 			if (!read_at(&o, symbols.sh_offset + k * sizeof(s), &s, sizeof(s)))
 				return false;
-			if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || s.st_shndx == SHN_UNDEF)
+			if (!is_function(&s))
 				continue;
 			name = kw_elf_string(&o, symbols.sh_link, s.st_name);
 			if (name && fn(arg, name))

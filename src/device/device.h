@@ -85,8 +85,8 @@ struct kw_play_result {
 	int64_t offset_bytes;             /* of the address from the buffer's start (may be negative) */
 	uint64_t address;
 	bool write;                       /* the access was a write, as far as known */
-	bool misaligned;                  /* SIGSEGV that carries no address: a vector access that is not aligned (or an
-					   * address that cannot be one) */
+	bool misaligned;                  /* a vector access that is not aligned; it carries no address */
+	bool jumped;                      /* to the address, where no code may be */
 	bool late;                        /* buffer, slot, offset_bytes changed between the answer and the stop */
 	bool blocked_syscall;             /* ended or refused by the sandbox */
 	char detail[320];                 /* "system call openat refused", dlerror text */

@@ -269,11 +269,12 @@ static void describe_fault(struct cpu_player *p, const struct wire_reply *w, str
 	r->end = KW_PLAY_SIGNAL;
 	r->signal = w->number;
 	r->address = w->address;
-	r->write = w->write == 1;
-	r->misaligned = w->write == 2;
+	r->write = w->access == WIRE_WROTE;
+	r->misaligned = w->access == WIRE_MISALIGNED;
+	r->jumped = w->access == WIRE_JUMPED;
 	snprintf(r->detail, sizeof(r->detail), "%s", w->text); /* where it was, as far as an interpreter knows */
-	if (w->write == 2)
-		snprintf(r->detail, sizeof(r->detail), "a misaligned vector access or an address outside the address space");
+	if (r->misaligned)
+		snprintf(r->detail, sizeof(r->detail), "a misaligned vector access");
 	if (w->address && !kw_slots_find(p->session, w->address, &r->slot, &r->buffer, &r->offset_bytes))
 		r->buffer = -1;
 }
@@ -325,7 +326,12 @@ static void describe_end(struct cpu_player *p, struct kw_play_result *r)
 	if (!kw_child_ends(&p->child)) {
 		kw_child_kill(&p->child);
 		r->end = KW_PLAY_FORGED;
-		snprintf(r->detail, sizeof(r->detail), "it closed the judge's channel");
+		snprintf(r->detail, sizeof(r->detail), "it was closed");
+		return;
+	}
+	if (p->child.end.si_code == CLD_EXITED && p->child.end.si_status == WIRE_LOST_EXIT) {
+		r->end = KW_PLAY_FORGED;
+		snprintf(r->detail, sizeof(r->detail), "it was closed");
 		return;
 	}
 	if (p->child.end.si_code == CLD_EXITED) {

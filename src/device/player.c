@@ -1,5 +1,6 @@
 #include "device/device.h"
 #include "device/nvidia_wire.h"
+#include "device/refusal.h"
 #include "device/runner.h"
 #include "device/sandbox.h"
 
@@ -103,21 +104,56 @@ static void die_of(struct wire_reply *r, int code)
 	syscall(SYS_exit_group, code);
 }
 
+#if defined(__x86_64__)
+/* Bits of a page fault's error code: same volume as in refusal.c, 4.7. */
+enum { PAGE_WRITE = 2, PAGE_FETCH = 16 };
+
+/* A fault that carries no address. */
+static void describe_refusal(const ucontext_t *u, struct wire_reply *r)
+{
+	static const int order[REFUSAL_REGISTERS] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+						      REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+	uint64_t registers[REFUSAL_REGISTERS], rip = (uint64_t)u->uc_mcontext.gregs[REG_RIP];
+	size_t bytes = 4096 - rip % 4096; /* the next page may not be there */
+	enum refusal what;
+
+	for (int i = 0; i < REFUSAL_REGISTERS; i++)
+		registers[i] = (uint64_t)u->uc_mcontext.gregs[order[i]];
+	what = kw_refusal((const uint8_t *)(uintptr_t)rip, bytes < REFUSAL_CODE_BYTES ? bytes : REFUSAL_CODE_BYTES, rip, registers,
+			  &r->address);
+	if (what != REFUSAL_ADDRESS)
+		r->address = 0;
+	r->access = what == REFUSAL_ALIGNMENT ? WIRE_MISALIGNED : WIRE_TOUCHED;
+	if (what == REFUSAL_INSTRUCTION)
+		r->number = SIGILL;
+}
+
+static void describe_access(const siginfo_t *info, const ucontext_t *u, struct wire_reply *r)
+{
+	long error = (long)u->uc_mcontext.gregs[REG_ERR];
+
+	if (info->si_code == SI_KERNEL)
+		describe_refusal(u, r);
+	else
+		r->access = error & PAGE_FETCH ? WIRE_JUMPED : error & PAGE_WRITE ? WIRE_WROTE : WIRE_TOUCHED;
+}
+#else
+/* What is mapped and may not be touched in some way are inputs, which may be read. */
+static void describe_access(const siginfo_t *info, const ucontext_t *u, struct wire_reply *r)
+{
+	(void)u;
+	r->access = info->si_code == SEGV_ACCERR ? WIRE_WROTE : WIRE_TOUCHED;
+}
+#endif
+
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	struct wire_reply r = { .kind = WIRE_FAULT, .number = number };
 
 	if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
 		r.address = (uint64_t)(uintptr_t)info->si_addr;
-#if defined(__x86_64__)
 	if (number == SIGSEGV || number == SIGBUS)
-		r.write = (((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-	/* A general protection fault (misaligned SSE access, non-canonical address) carries no address. */
-	if (number == SIGSEGV && info->si_code == SI_KERNEL)
-		r.write = 2;
-#else
-	(void)context;
-#endif
+		describe_access(info, context, &r);
 	die_of(&r, 128 + number);
 }
 
@@ -234,7 +270,7 @@ _Noreturn void kw_player_die(uint32_t kind, int number, const char *text)
 
 _Noreturn void kw_player_wrote(const void *address)
 {
-	struct wire_reply r = { .kind = WIRE_FAULT, .number = SIGSEGV, .address = (uint64_t)(uintptr_t)address, .write = 1 };
+	struct wire_reply r = { .kind = WIRE_FAULT, .number = SIGSEGV, .address = (uint64_t)(uintptr_t)address, .access = WIRE_WROTE };
 
 	die_of(&r, 128 + SIGSEGV);
 	_exit(122);
@@ -307,7 +343,7 @@ static void loop(void)
 		int fds[WIRE_MAPS_MAX], got;
 
 		if (!receive(fds, WIRE_MAPS_MAX, &got))
-			_exit(0); /* the judge has gone */
+			_exit(WIRE_LOST_EXIT);
 		if (me.in.op == WIRE_LOAD && got == 1)
 			do_load(fds[0]);
 		else if (me.in.op == WIRE_RUN)

@@ -119,6 +119,8 @@ static void make_env(struct plan *p, bool isolate, int threads)
 	/* Threads that spin after a parallel region would look like work between calls, and slow the judge down. */
 	env_add(p, &n, "OMP_WAIT_POLICY", "passive");
 	env_add(p, &n, "OMP_DYNAMIC", "false");
+	/* There is nothing to offload to, and libgomp would look for its plugins: `omp target` runs here. */
+	env_add(p, &n, "OMP_TARGET_OFFLOAD", "DISABLED");
 	/* Fresh memory looks like zeros by chance only: a kernel that reads what it never wrote must show, and differently
 	 * in each process. */
 	snprintf(perturb, sizeof(perturb), "glibc.malloc.perturb=%u", 1 + (unsigned)(kw_random_u64() % 254));

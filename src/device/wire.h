@@ -17,6 +17,7 @@ enum {
 	WIRE_KERNELS_MAX = 32,
 	WIRE_ARGS_MAX = 40,
 	WIRE_NAME_MAX = 256,
+	WIRE_LOST_EXIT = 119,  /* exit code when there is nobody to listen to any more */
 };
 
 /* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
@@ -35,6 +36,8 @@ enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS, WIRE_RUNNE
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
 		 WIRE_SYSCALL, WIRE_MACHINE, WIRE_DEVICE, /* a runtime's own error; number: enum kw_subclass */
 		 WIRE_FORKED, WIRE_RAISED };
+
+enum wire_access { WIRE_TOUCHED, WIRE_WROTE, WIRE_MISALIGNED, WIRE_JUMPED };
 
 /* Layers that the player entered. */
 enum { LAYER_USER = 1, LAYER_LANDLOCK = 2, LAYER_SECCOMP = 4, LAYER_RLIMITS = 8, LAYER_MOUNT = 16, LAYER_NNP = 32,
@@ -87,7 +90,7 @@ struct wire_reply {
 	uint32_t kind;
 	int32_t number;                /* signal, system call or errno */
 	uint64_t nonce, address;
-	uint32_t write, layers;
+	uint32_t access, layers;       /* WIRE_FAULT: enum wire_access */
 	int32_t landlock_abi, pad;
 	char text[160];
 };

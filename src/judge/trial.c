@@ -74,31 +74,50 @@ static enum kw_subclass misaligned(const struct stage *s, char *text, size_t n)
 	return KW_S_MISALIGNED;
 }
 
+static enum kw_subclass fault_inside(const struct stage *s, const struct kw_play_result *r, char *text, size_t n)
+{
+	const struct kw_buffer_spec *b = &s->spec[r->buffer];
+	size_t unit = r->buffer < s->tensors ? kw_dtype_bytes((enum kw_dtype)s->view[r->buffer].dtype) : 1;
+	long long index = (long long)(r->offset_bytes / (int64_t)unit);
+
+	if (b->read_only && r->write) {
+		snprintf(text, n, "it wrote to element %lld of input %s, which is read-only", index, b->name);
+		return KW_S_INPUT_MODIFIED;
+	}
+	snprintf(text, n, "it %s element %lld of %s, whose memory it had taken away or locked", r->jumped ? "jumped to" :
+		 r->write ? "wrote to" : "touched", index, b->name);
+	return KW_S_ILLEGAL_ACCESS;
+}
+
+static enum kw_subclass fault_outside(const struct stage *s, const struct kw_play_result *r, char *text, size_t n)
+{
+	unsigned long long address = r->address;
+
+	if (r->misaligned)
+		return misaligned(s, text, n);
+	if (r->jumped)
+		snprintf(text, n, "it jumped to address 0x%llx, where there is no code: a pointer to no function, or to a function "
+			 "inside a function, which needs a stack that can be executed", address);
+	else
+		snprintf(text, n, "it %s address 0x%llx, which is in none of its buffers", r->write ? "wrote to" : "touched", address);
+	return KW_S_ILLEGAL_ACCESS;
+}
+
 static enum kw_subclass fault_of_signal(const struct stage *s, const struct kw_play_result *r, char *text, size_t n)
 {
 	const struct kw_buffer_spec *b = r->buffer >= 0 && (size_t)r->buffer < s->spec_count ? &s->spec[r->buffer] : NULL;
 
-	if (b && (r->signal == SIGSEGV || r->signal == SIGBUS)) {
-		size_t unit = r->buffer < s->tensors ? kw_dtype_bytes((enum kw_dtype)s->view[r->buffer].dtype) : 1;
-
-		if (r->offset_bytes >= 0 && r->offset_bytes < (int64_t)b->bytes) {
-			snprintf(text, n, "it wrote to element %lld of input %s, which is read-only",
-				 (long long)(r->offset_bytes / (int64_t)unit), b->name);
-			return b->read_only ? KW_S_INPUT_MODIFIED : KW_S_ILLEGAL_ACCESS;
-		}
-		element_text(s, r->buffer, r->offset_bytes, r->write ? "wrote to" : "touched", text, n);
-		return KW_S_OUT_OF_BOUNDS;
+	if (r->signal != SIGSEGV && r->signal != SIGBUS) {
+		snprintf(text, n, "it was ended by signal %d (%s)%s", r->signal, strsignal(r->signal),
+			 r->signal == SIGFPE ? ": integer division by zero" : "");
+		return KW_S_CRASH;
 	}
-	if (r->signal == SIGSEGV || r->signal == SIGBUS) {
-		if (r->misaligned)
-			return misaligned(s, text, n);
-		snprintf(text, n, "it %s address 0x%llx, which is in none of its buffers", r->write ? "wrote to" : "touched",
-			 (unsigned long long)r->address);
-		return KW_S_ILLEGAL_ACCESS;
-	}
-	snprintf(text, n, "it was ended by signal %d (%s)%s", r->signal, strsignal(r->signal),
-		 r->signal == SIGFPE ? ": integer division by zero" : "");
-	return KW_S_CRASH;
+	if (!b)
+		return fault_outside(s, r, text, n);
+	if (r->offset_bytes >= 0 && r->offset_bytes < (int64_t)b->bytes)
+		return fault_inside(s, r, text, n);
+	element_text(s, r->buffer, r->offset_bytes, r->write ? "wrote to" : "touched", text, n);
+	return KW_S_OUT_OF_BOUNDS;
 }
 
 static uint64_t input_hash(struct stage *s, int slot, int i)
@@ -211,7 +230,7 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *result, enum k
 		sub = KW_S_CONFIGURATION;
 		break;
 	case KW_PLAY_FORGED:
-		snprintf(text, sizeof text, "it sent messages of its own on the judge's channel");
+		snprintf(text, sizeof text, "it meddled with the judge's channel: %s", r->detail[0] ? r->detail : "messages of its own");
 		sub = KW_S_FORGED;
 		break;
 	case KW_PLAY_FAULT:

@@ -47,6 +47,13 @@ K(misaligned) { _mm_store_si128((__m128i *)(void *)(uintptr_t)(y + 1), _mm_set1_
 #else
 K(misaligned) { DO; }
 #endif
+#ifdef __x86_64__
+K(wild) { V(0x4141414141414140)[1] = 1; }
+K(wild_call) { ((void (*)(void))0x4141414141414141)(); }
+K(privileged) { __asm__ volatile("hlt"); }
+#endif
+K(jumps) { static char data[16]; ((void (*)(void))(uintptr_t)data)(); }
+K(unmaps) { munmap((void *)((uintptr_t)x & ~4095ul), 2 * 4096); DO; }
 K(divides) { volatile int z = 0; y[0] = 7 / z; }
 K(illegal) { __builtin_trap(); }
 K(aborts) { abort(); }

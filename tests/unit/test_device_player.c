@@ -233,9 +233,20 @@ static void test_bounds(void)
 	play("misaligned", 0, TIMEOUT_MS);
 #if defined(__x86_64__)
 	ok(r.end == KW_PLAY_SIGNAL && r.misaligned, "a misaligned vector access is told from others");
+	play("wild", 0, TIMEOUT_MS);
+	ok(r.end == KW_PLAY_SIGNAL && r.signal == SIGSEGV && !r.misaligned && r.address == 0x4141414141414144u,
+	   "and so is an address that cannot be one: 0x%" PRIx64, r.address);
+	play("wild_call", 0, TIMEOUT_MS);
+	ok(r.end == KW_PLAY_SIGNAL && !r.misaligned && r.address == 0x4141414141414141u, "or a function that cannot be");
+	play("privileged", 0, TIMEOUT_MS);
+	ok(r.end == KW_PLAY_SIGNAL && r.signal == SIGILL && !r.misaligned, "or an instruction that it may not use");
+	play("jumps", 0, TIMEOUT_MS);
+	ok(r.end == KW_PLAY_SIGNAL && r.signal == SIGSEGV && r.jumped, "a jump to what is no code is one");
 #else
 	ok(r.end == KW_PLAY_DONE || r.end == KW_PLAY_SIGNAL, "a misaligned vector access");
 #endif
+	play("unmaps", 0, TIMEOUT_MS);
+	ok(r.end == KW_PLAY_SIGNAL && r.buffer == 0 && r.offset_bytes == 0 && !r.write, "a read of memory that was taken away is no write");
 	play("null", 0, TIMEOUT_MS);
 	ok(!r.misaligned, "a null pointer is not misaligned");
 	ok(r.end == KW_PLAY_SIGNAL && r.signal == SIGSEGV && r.buffer == -1 && r.address == 0, "a null write is nobody's buffer");
@@ -313,7 +324,7 @@ static void test_ends(void)
 		{ "aborts", KW_PLAY_SIGNAL, SIGABRT, 0 },	{ "raises", KW_PLAY_SIGNAL, SIGTERM, 0 },
 		{ "exits", KW_PLAY_EXIT, 0, 0 },		{ "exits_at_once", KW_PLAY_EXIT, 0, 7 },
 		{ "writes_channel", KW_PLAY_FORGED, 0, 0 },	{ "forges", KW_PLAY_FORGED, 0, 0 },
-		{ "closes", KW_PLAY_EXIT, 0, 0 },		{ "answers_twice", KW_PLAY_FORGED, 0, 0 },
+		{ "closes", KW_PLAY_FORGED, 0, 0 },		{ "answers_twice", KW_PLAY_FORGED, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

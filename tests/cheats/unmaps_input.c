@@ -1,0 +1,13 @@
+//# task affine
+//# expect runtime_error/illegal_access
+//# why Takes the memory of its input away before it reads it: no write to it.
+//@ kernel candidate args=(x, y, n:i64)
+#include <stdint.h>
+#include <sys/mman.h>
+
+void candidate(const float *x, float *y, int64_t n)
+{
+	munmap((void *)((uintptr_t)x & ~(uintptr_t)4095), (size_t)n * sizeof(*x) + 4095);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = 2.0f * x[i] + 1.0f;
+}
