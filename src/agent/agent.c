@@ -12,6 +12,7 @@
 
 enum { PARALLEL_DEFAULT = 4, KNOWN_MAX = 1 << 20, SHORTER = 2 };
 static const size_t scratch_bytes = (size_t)2 << 30;
+static const char unread[] = "unread"; /* the outcome of a call whose answer has arrived, and no more */
 
 struct kw_agent {
 	struct kw_arena arena;
@@ -28,6 +29,7 @@ struct kw_agent {
 	size_t known_count, known_room;
 	struct kw_agent_sums sums;
 	int useless_in_a_row;
+	int64_t waited_ns;
 	enum kw_run_state stop;
 	void (*watch)(void *arg, const char *role, bool waiting);
 	void *watch_arg;
@@ -184,7 +186,10 @@ struct call {
 	struct kw_ask ask;
 	struct kw_model *model;
 	struct kw_answer answer;
-	bool has_answer, recalled, wanted, done;
+	bool has_answer, wanted, done;
+	bool recalled, unread;                       /* from the store; unread: nobody had made anything of it */
+	bool cut;                                    /* by a budget, behind others of its batch */
+	struct kw_model_call row;                    /* with has_answer */
 	enum kw_status status;
 	struct kw_error err;
 };
@@ -207,6 +212,19 @@ static bool spent(struct kw_agent *g)
 	else
 		return false;
 	return true;
+}
+
+static void fill_row(const struct kw_agent *g, struct call *c)
+{
+	const struct kw_price *price = kw_price_of(&g->prices, c->answer.model);
+
+	c->row = (struct kw_model_call){
+		.provider = kw_model_provider(c->model), .model = c->answer.model, .role = c->ask.role, .slot = c->slot,
+		.tokens_in = c->answer.tokens_in, .tokens_out = c->answer.tokens_out, .latency_ns = c->answer.latency_ns,
+		.cost_usd = kw_price_cost(price, c->answer.tokens_in, c->answer.tokens_out), .outcome = unread,
+		.finish = kw_finish_name(c->answer.finish), .note = c->answer.note, .round = c->r->round,
+		.attempts = c->answer.attempts, .counted = c->answer.counted, .priced = price != NULL,
+	};
 }
 
 static void count(struct kw_agent *g, const struct kw_model_call *c)
@@ -237,23 +255,30 @@ enum kw_status kw_agent_charge(struct kw_agent *g, struct kw_store *store, int64
 /* The answer that this slot had before the run was stopped. */
 static enum kw_status recall(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_error *err)
 {
-	struct kw_model_call was;
+	const struct kw_model_call *was = &c->row;
 	struct kw_call_texts texts;
 	bool found = false;
 	enum kw_status status;
 
 	if (!g->store)
 		return KW_OK;
-	status = kw_store_model_call_find(g->store, g->run_id, c->slot, a, &was, &texts, &found, err);
+	status = kw_store_model_call_find(g->store, g->run_id, c->slot, a, &c->row, &texts, &found, err);
 	if (status != KW_OK || !found)
 		return status;
-	c->answer = (struct kw_answer){ .text = texts.answer, .reasoning = texts.reasoning, .model = was.model, .note = was.note };
+	c->answer = (struct kw_answer){ .text = texts.answer, .reasoning = texts.reasoning, .model = was->model, .note = was->note,
+					.tokens_in = was->tokens_in, .tokens_out = was->tokens_out, .latency_ns = was->latency_ns };
 	kw_arena_init(&c->answer.arena, 4096);
-	kw_finish_parse(was.finish, &c->answer.finish);
+	kw_finish_parse(was->finish, &c->answer.finish);
+	c->unread = strcmp(was->outcome, unread) == 0;
 	c->has_answer = c->recalled = true;
 	g->sums.recalled++;
-	count(g, &was);
-	return KW_OK;
+	return c->unread && g->opts.record ? kw_store_text_get(g->store, was->prompt_sha, a, &c->ask.prompt, err) : KW_OK;
+}
+
+/* An answer is in the store as soon as it is here, whatever is judged meanwhile: it is paid. Any thread, with a handle of its own. */
+static enum kw_status put_arrived(const struct kw_agent *g, struct kw_store *store, const struct call *c, struct kw_error *err)
+{
+	return kw_store_model_call_put(store, g->run_id, &c->row, &(struct kw_call_texts){ c->prompt, c->answer.text, c->answer.reasoning }, err);
 }
 
 static size_t prompt_limit(const struct kw_agent *g)
@@ -298,10 +323,13 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 }
 
 struct kw_pending {
+	struct kw_agent *g;
 	struct kw_arena scratch;                     /* prompts are large, and nobody needs them afterwards */
 	const struct kw_request *requests;
 	struct call *calls;
 	size_t count, settled;
+	int64_t tokens_before;                       /* what was spent before the first of them is sent */
+	double usd_before;
 	_Atomic size_t next;
 	pthread_t threads[KW_PARALLEL_MAX];
 	size_t started;
@@ -309,28 +337,99 @@ struct kw_pending {
 	pthread_cond_t answered;
 };
 
+/* A budget holds within a batch too: the i-th is sent when all but the last few before it have told what they cost. Which are sent does not
+ * depend on who answers first. */
+static bool affordable(struct kw_pending *p, size_t i)
+{
+	const struct kw_agent_opts *o = &p->g->opts;
+	size_t ahead = (size_t)kw_agent_parallel(p->g);
+	int64_t tokens = p->tokens_before;
+	double usd = p->usd_before;
+
+	if (!o->budget_tokens && o->budget_usd <= 0)
+		return true;
+	pthread_mutex_lock(&p->lock);
+	for (size_t k = 0; k + ahead <= i; k++) {
+		const struct call *c = &p->calls[k];
+
+		while (c->wanted && !c->done)
+			pthread_cond_wait(&p->answered, &p->lock);
+		tokens += c->has_answer ? c->row.tokens_in + c->row.tokens_out : 0;
+		usd += c->has_answer ? c->row.cost_usd : 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return (!o->budget_tokens || tokens < o->budget_tokens) && (o->budget_usd <= 0 || usd < o->budget_usd);
+}
+
+static void finish(struct kw_pending *p, struct call *c, enum kw_status status)
+{
+	pthread_mutex_lock(&p->lock);
+	c->status = status;
+	c->has_answer = status == KW_OK;
+	c->done = true;
+	pthread_cond_broadcast(&p->answered);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void call_model(struct kw_pending *p, struct kw_store *store, struct call *c)
+{
+	enum kw_status status;
+
+	kw_error_reset(&c->err);
+	status = kw_model_ask(c->model, &c->ask, &c->answer, &c->err);
+	if (status == KW_OK) {
+		fill_row(p->g, c);
+		status = store ? put_arrived(p->g, store, c, &c->err) : KW_OK;
+	}
+	if (status != KW_OK)
+		kw_answer_release(&c->answer);
+	finish(p, c, status);
+}
+
+static void call_all(struct kw_pending *p, struct kw_store *store)
+{
+	size_t i;
+
+	while ((i = atomic_fetch_add(&p->next, 1)) < p->count) {
+		struct call *c = &p->calls[i];
+
+		if (!c->wanted)
+			continue;
+		c->cut = !affordable(p, i);
+		if (c->cut)
+			finish(p, c, KW_NO);
+		else
+			call_model(p, store, c);
+	}
+}
+
+/* Nothing is paid that could not be kept. */
+static void refuse_all(struct kw_pending *p, const struct kw_error *err)
+{
+	size_t i;
+
+	while ((i = atomic_fetch_add(&p->next, 1)) < p->count) {
+		p->calls[i].err = *err;
+		if (p->calls[i].wanted)
+			finish(p, &p->calls[i], err->status);
+	}
+}
+
+/* A thread beside the one that owns the agent and its store. */
 static void *work(void *arg)
 {
 	struct kw_pending *p = arg;
+	struct kw_store *store = NULL;
+	struct kw_error err;
 
-	for (;;) {
-		size_t i = atomic_fetch_add(&p->next, 1);
-		struct call *c = &p->calls[i];
-
-		if (i >= p->count)
-			return NULL;
-		if (!c->wanted)
-			continue;
-		kw_error_reset(&c->err);
-		c->status = kw_model_ask(c->model, &c->ask, &c->answer, &c->err);
-		if (c->status != KW_OK)
-			kw_answer_release(&c->answer);
-		pthread_mutex_lock(&p->lock);
-		c->has_answer = c->status == KW_OK;
-		c->done = true;
-		pthread_cond_broadcast(&p->answered);
-		pthread_mutex_unlock(&p->lock);
+	kw_error_reset(&err);
+	if (!p->g->store || kw_store_open(kw_store_dir(p->g->store), false, &store, &err) == KW_OK) {
+		call_all(p, store);
+		kw_store_close(store);
+		return NULL;
 	}
+	refuse_all(p, &err);
+	return NULL;
 }
 
 static void join_all(struct kw_pending *p)
@@ -345,6 +444,7 @@ static void send_all(struct kw_agent *g, struct kw_pending *p)
 {
 	size_t most = (size_t)kw_agent_parallel(g), wanted = 0;
 	const char *role = "";
+	int64_t start = kw_now_ns();
 	bool local = false;
 
 	for (size_t i = 0; i < p->count; i++)
@@ -353,23 +453,29 @@ static void send_all(struct kw_agent *g, struct kw_pending *p)
 			local = local || kw_model_local(p->calls[i].model);
 			wanted++;
 		}
-	if (g->watch && wanted)
+	if (!wanted)
+		return;
+	if (g->watch)
 		g->watch(g->watch_arg, role, true);
 	most = most < wanted ? most : wanted;
 	while (wanted > 1 && p->started < most && pthread_create(&p->threads[p->started], NULL, work, p) == 0)
 		p->started++;
 	if (p->started == 0)
-		work(p);
+		call_all(p, g->store);
 	else if (local)
 		join_all(p);
+	g->waited_ns += kw_now_ns() - start;
 }
 
 static void wait_for(struct kw_pending *p, const struct call *c)
 {
+	int64_t start = kw_now_ns();
+
 	pthread_mutex_lock(&p->lock);
 	while (c->wanted && !c->done)
 		pthread_cond_wait(&p->answered, &p->lock);
 	pthread_mutex_unlock(&p->lock);
+	p->g->waited_ns += kw_now_ns() - start;
 }
 
 /* ---- what came of it ---- */
@@ -431,25 +537,15 @@ static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_ar
 	return turn->candidate.origin ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
 }
 
+/* What was made of it, once. */
 static enum kw_status keep(struct kw_agent *g, const struct call *c, const struct kw_turn *turn, struct kw_error *err)
 {
-	const struct kw_price *price = kw_price_of(&g->prices, c->answer.model);
-	struct kw_model_call row = {
-		.provider = kw_model_provider(c->model), .model = c->answer.model, .role = c->ask.role, .slot = c->slot,
-		.tokens_in = c->answer.tokens_in, .tokens_out = c->answer.tokens_out, .latency_ns = c->answer.latency_ns,
-		.cost_usd = kw_price_cost(price, c->answer.tokens_in, c->answer.tokens_out), .outcome = kw_reply_name(turn->reply.kind),
-		.finish = kw_finish_name(c->answer.finish), .note = c->answer.note, .round = c->r->round,
-		.attempts = c->answer.attempts, .counted = c->answer.counted, .priced = price != NULL,
-	};
-	struct kw_call_texts texts = { c->prompt, c->answer.text, c->answer.reasoning };
 	enum kw_status status = KW_OK;
 
-	if (g->store)
-		status = kw_store_model_call_put(g->store, g->run_id, &row, &texts, err);
-	if (status == KW_OK && g->opts.record)
+	if (g->opts.record)
 		status = kw_record_add(g->opts.record, &c->ask, &c->answer, err);
-	if (status == KW_OK)
-		count(g, &row);
+	if (status == KW_OK && g->store)
+		status = kw_store_model_call_settle(g->store, g->run_id, c->slot, kw_reply_name(turn->reply.kind), err);
 	return status;
 }
 
@@ -465,10 +561,13 @@ static enum kw_status settle(struct kw_agent *g, struct call *c, struct kw_arena
 				*err = c->err;
 			return c->status;
 		}
+		if (c->cut)
+			spent(g);
 		return KW_OK;
 	}
+	count(g, &c->row);
 	status = read_turn(g, c, a, turn, err);
-	if (status == KW_OK && !c->recalled)
+	if (status == KW_OK && (!c->recalled || c->unread))
 		status = keep(g, c, turn, err);
 	if (status == KW_OK && makes_code(c->r->role)) {
 		bool useful = turn->reply.kind == KW_REPLY_SOURCE;
@@ -500,7 +599,7 @@ static void release_pending(struct kw_pending *p)
 	kw_free(p);
 }
 
-static enum kw_status new_pending(const struct kw_request *requests, size_t count_, struct kw_pending **out, struct kw_error *err)
+static enum kw_status new_pending(struct kw_agent *g, const struct kw_request *requests, size_t count_, struct kw_pending **out, struct kw_error *err)
 {
 	struct kw_pending *p = kw_calloc(1, sizeof(*p));
 
@@ -514,6 +613,9 @@ static enum kw_status new_pending(const struct kw_request *requests, size_t coun
 	kw_arena_init(&p->scratch, scratch_bytes);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->answered, NULL);
+	p->g = g;
+	p->tokens_before = g->sums.tokens_in + g->sums.tokens_out;
+	p->usd_before = g->sums.cost_usd;
 	p->requests = requests;
 	p->count = count_;
 	*out = p;
@@ -531,12 +633,13 @@ static enum kw_status second_chance(struct kw_agent *g, const struct kw_request 
 
 	if (!ask_again(turn, r->role))
 		return KW_OK;
-	status = new_pending(r, 1, &p, err);
+	status = new_pending(g, r, 1, &p, err);
 	if (status != KW_OK)
 		return status;
 	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), &p->scratch, &p->calls[0], err);
 	if (status == KW_OK) {
 		send_all(g, p);
+		wait_for(p, &p->calls[0]);
 		status = settle(g, &p->calls[0], a, &next, err);
 		if (status == KW_OK && next.asked)
 			*turn = next;
@@ -549,7 +652,7 @@ enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *reque
 			      struct kw_error *err)
 {
 	struct kw_pending *p;
-	enum kw_status status = new_pending(requests, count_, &p, err);
+	enum kw_status status = new_pending(g, requests, count_, &p, err);
 
 	*out = NULL;
 	if (status != KW_OK)
@@ -563,6 +666,20 @@ enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *reque
 	send_all(g, p);
 	*out = p;
 	return KW_OK;
+}
+
+bool kw_agent_peek(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_candidate *out)
+{
+	struct kw_turn turn = { .text = "" };
+	bool there;
+
+	pthread_mutex_lock(&p->lock);
+	there = p->calls[i].has_answer;
+	pthread_mutex_unlock(&p->lock);
+	if (!there || read_turn(g, &p->calls[i], a, &turn, NULL) != KW_OK || turn.reply.kind != KW_REPLY_SOURCE)
+		return false;
+	*out = turn.candidate;
+	return true;
 }
 
 enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_turn *turn,
@@ -631,6 +748,11 @@ enum kw_run_state kw_agent_stop(const struct kw_agent *g)
 const struct kw_agent_sums *kw_agent_sums(const struct kw_agent *g)
 {
 	return &g->sums;
+}
+
+int64_t kw_agent_waited_ns(const struct kw_agent *g)
+{
+	return g->waited_ns;
 }
 
 const char *kw_agent_model(const struct kw_agent *g)

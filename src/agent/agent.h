@@ -7,8 +7,9 @@
  *     kw_agent_ask(g, &(struct kw_request){ .role = KW_ROLE_CODER, .slot = "r1/coder", .facts = &facts }, 1, arena, &turn, err);
  *     if (turn.reply.kind == KW_REPLY_SOURCE) judge(&turn.candidate);
  *
- * A call is in the store before its answer is used, under its slot: a run that was killed finds its answers again and pays for
- * none twice. Budgets of tokens and money are looked at before each call. An answer that cannot be used is asked for once
+ * A call is in the store as soon as its answer arrives, under its slot: a run that was killed finds its answers again and pays for
+ * none twice. Budgets of tokens and money are looked at before each call; of several at once each waits for all but the last few (parallel)
+ * before it, and is not sent where those have spent it. An answer that cannot be used is asked for once
  * more, with the reason; after three of no use in a row nobody is asked any more.
  *
  * Thread rule: one owner; it asks several models at once itself. What comes back does not depend on which answered first. */
@@ -86,11 +87,15 @@ enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *reque
 enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_turn *turn,
 			     struct kw_error *err);
 enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_error *err); /* NULL is fine */
+/* The candidate of a request that was answered by now, and is not taken yet: what may be built before its turn. false: not there, or of no
+ * use. Nothing is counted or remembered by it. */
+bool kw_agent_peek(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_candidate *out);
 /* Why nobody is asked any more: TOKENS, MONEY, USELESS, INTERRUPTED, or EXHAUSTED (the provider has no more answers). */
 enum kw_run_state kw_agent_stop(const struct kw_agent *g);
 /* A kernel that needs no further judging: an answer that repeats it is of no use. */
 enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_error *err);
 const struct kw_agent_sums *kw_agent_sums(const struct kw_agent *g);
+int64_t kw_agent_waited_ns(const struct kw_agent *g);          /* how long its owner has waited for models */
 const char *kw_agent_model(const struct kw_agent *g);          /* the coder's */
 /* Told at each change: who is asked now. */
 void kw_agent_watch(struct kw_agent *g, void (*fn)(void *arg, const char *role, bool waiting), void *arg);

@@ -155,6 +155,8 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 	if (status == KW_OK)
 		status = kw_store_fact_get(s, run_id, "parts", &r->parts, err);
 	if (status == KW_OK)
+		status = kw_store_fact_get(s, run_id, "time", &r->time, err);
+	if (status == KW_OK)
 		status = kw_store_model_call_list(s, run_id, &r->arena, &r->calls, &r->call_count, err);
 	if (status == KW_OK && r->parts)
 		status = add_calls_of_parts(r, s, err);
@@ -170,6 +172,7 @@ void kw_report_release(struct kw_report *r)
 	json_decref(r->tune);
 	json_decref(r->files);
 	json_decref(r->reasons);
+	json_decref(r->time);
 	json_decref(r->parts);
 	kw_arena_release(&r->arena);
 	memset(r, 0, sizeof(*r));

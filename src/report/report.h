@@ -6,7 +6,8 @@
  *     kw_report_release(&r);
  *
  * Facts of a run (store.h) that are shown when present: "tune" (a list of tuner reports), "files" (object: kernel,
- * header, report), "reasons" (list of sentences: why patterns did not fit), "parts" (object: divided_by, parts). */
+ * header, report), "reasons" (list of sentences: why patterns did not fit), "parts" (object: divided_by, parts),
+ * "time" (object: wall_ns and what of it was judging_ns, building_ns, models_ns). */
 #ifndef KW_REPORT_REPORT_H
 #define KW_REPORT_REPORT_H
 
@@ -42,7 +43,7 @@ struct kw_report {
 	struct kw_falls_short *falls_short; /* cases in which the best baseline is faster than the best */
 	size_t falls_short_count;
 	struct kw_result_list result;
-	json_t *tune, *files, *reasons;   /* NULL when the run has none */
+	json_t *tune, *files, *reasons, *time; /* NULL when the run has none */
 	json_t *parts;                    /* likewise: what became of the parts of a task of several operations */
 	struct kw_model_call *calls;      /* of models, oldest first; then those of its parts */
 	size_t call_count;

@@ -115,7 +115,8 @@ json_t *kw_report_json(const struct kw_report *r)
 	       set(o, "curve", list_of(r, r->curve_count, point_json)) &&
 	       set(o, "result", kw_result_list_to_json(&r->result)) &&
 	       set(o, "tune", or_null(r->tune)) && set(o, "files", or_null(r->files)) &&
-	       set(o, "reasons", or_null(r->reasons)) && set(o, "parts", or_null(r->parts)) && set(o, "calls", list_of(r, r->call_count, call_json)) && set(o, "verdicts", list_of(r, r->verdict_count, eval_json));
+	       set(o, "reasons", or_null(r->reasons)) && set(o, "parts", or_null(r->parts)) && set(o, "time", or_null(r->time)) &&
+	       set(o, "calls", list_of(r, r->call_count, call_json)) && set(o, "verdicts", list_of(r, r->verdict_count, eval_json));
 	json_decref(best);
 	if (good)
 		return o;

@@ -207,6 +207,24 @@ static void best(const struct kw_report *r, struct kw_buf *out)
 	standing(&r->best, out);
 }
 
+/* Where the time went; what is neither judging, building nor a model is ours. */
+static void spent(const struct kw_report *r, struct kw_buf *out)
+{
+	static const char *const names[][2] = { { "judging_ns", "judging" }, { "building_ns", "building ahead of it" }, { "models_ns", "waiting for models" } };
+	double wall = kw_json_get_f64(r->time, "wall_ns", 0), own = wall;
+
+	if (!(wall > 0))
+		return;
+	kw_buf_addz(out, "time: ");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		double ns = kw_json_get_f64(r->time, names[i][0], 0);
+
+		kw_buf_printf(out, "%.1f%% %s, ", 100 * ns / wall, names[i][1]);
+		own -= ns;
+	}
+	kw_buf_printf(out, "%.1f%% the search itself\n", 100 * own / wall);
+}
+
 /* What models took part with: who, how often, what it cost; then what was of no use. */
 static void models(const struct kw_report *r, struct kw_buf *out)
 {
@@ -238,6 +256,7 @@ static void models(const struct kw_report *r, struct kw_buf *out)
 				      r->calls[i].note, r->calls[i].note[0] ? ")" : "");
 	}
 	kw_buf_addc(out, '\n');
+	spent(r, out);
 	if (r->has_best)
 		reasons(r, out);
 }

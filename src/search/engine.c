@@ -269,11 +269,12 @@ static int slow_rounds(const struct kw_search_result *r)
 static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const struct kw_search_result *r)
 {
 	int max_rounds = s->opts->budget.max_rounds && !g->rounds_are_of_parts ? s->opts->budget.max_rounds : g->rounds;
+	enum kw_run_state asked = s->ports->agent ? kw_agent_stop(s->ports->agent) : KW_RUN_EXHAUSTED;
 
 	if (goal_met(s))
 		s->stop = KW_RUN_GOAL;
-	else if (s->ports->agent && kw_agent_stop(s->ports->agent) == KW_RUN_USELESS)
-		s->stop = KW_RUN_USELESS;
+	else if (asked == KW_RUN_USELESS || asked == KW_RUN_TOKENS || asked == KW_RUN_MONEY)
+		s->stop = asked;
 	else if (slow_rounds(r) >= (g->patience ? g->patience : 2))
 		s->stop = KW_RUN_CONVERGED;
 	else if (max_rounds && s->round >= max_rounds)
@@ -331,8 +332,10 @@ static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g,
 		int fresh = s->fresh;
 		const struct kw_ranked *best;
 
-		if (!step->idle)
+		if (!step->idle) {
 			status = play_step(s, step, out, err);
+			kw_search_drop_ahead(s, step->candidate.sha256);
+		}
 		best = step->idle ? NULL : ranked_of(s, &step->candidate);
 		/* What a resumed run only recalls was kept when it was judged. */
 		if (status == KW_OK && step->applied && best && s->fresh > fresh)
@@ -428,6 +431,19 @@ void kw_search_tell_resume(int64_t run_id, enum kw_status status, struct kw_erro
 		kw_error_while(err, "searching; `kwright runs resume %lld` goes on when that is mended", (long long)run_id);
 }
 
+/* Where the time went, since the start or the resume: what is left of wall_ns is the loop's own. Parts have times of their own. */
+static enum kw_status keep_time(struct kw_search *s, const struct kw_strategy *g, struct kw_error *err)
+{
+	int64_t models = s->ports->agent ? kw_agent_waited_ns(s->ports->agent) : 0;
+	json_t *j = g->rounds_are_of_parts ? NULL : json_pack("{s:I, s:I, s:I, s:I}", "wall_ns", (json_int_t)(kw_now_ns() - s->start_ns), "judging_ns",
+							      (json_int_t)s->judging_ns, "building_ns", (json_int_t)s->building_ns,
+							      "models_ns", (json_int_t)models);
+	enum kw_status status = j ? kw_store_fact_put(s->store, s->run_id, "time", j, err) : KW_OK;
+
+	json_decref(j);
+	return status;
+}
+
 /* Marks the end in the store. A run that ended by a fault of the machine stays resumable. */
 static enum kw_status close_run(struct kw_search *s, enum kw_status status, const struct kw_search_result *out,
 				struct kw_error *err)
@@ -510,6 +526,8 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 	status = play_rounds(&s, strategy, out, err);
 	if (status == KW_OK && s.stop != KW_RUN_INTERRUPTED)
 		status = kw_search_finish(&s, out, err);
+	if (status == KW_OK)
+		status = keep_time(&s, strategy, err);
 	if (status == KW_OK && s.stop == KW_RUN_INTERRUPTED)
 		status = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted; `kwright runs resume %lld` goes on",
 				 (long long)s.run_id);

@@ -30,6 +30,8 @@ struct kw_search_ports {
 	void (*build_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case);
 	/* Optional. Several evaluations at once, where there are several devices: evaluate then waits for what was begun here. */
 	void (*judge_ahead)(void *arg, const struct kw_candidate *const *list, size_t count, const struct kw_judge_opts *o);
+	/* With judge_ahead: what was begun of this candidate, NULL: of any, and was not asked for, is not wanted any more. */
+	void (*drop_ahead)(void *arg, const char *candidate_sha);
 	/* Optional. Any thread, several at once; as kw_search_run_with. */
 	enum kw_status (*search_part)(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err);
 	int evaluators;                       /* how many judgements may go on at once; 0: one, by the run's own thread */
@@ -99,6 +101,7 @@ struct kw_search {
 	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */
 	int64_t start_ns;
+	int64_t judging_ns, building_ns;  /* of the time since then: in evaluations, in builds ahead of them */
 	double best_ns, best_speedup;
 	const char *role;                 /* who is asked now; NULL: nobody */
 	struct kw_refusal refusal;
@@ -130,6 +133,8 @@ bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const
  * any order: what is stored, and when, is as if there were one device. */
 void kw_search_judge_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, const char *label,
 			   const struct kw_judge_opts *o);
+/* NULL: of any candidate. */
+void kw_search_drop_ahead(struct kw_search *s, const char *candidate_sha);
 /* The run's judge options for an effort. */
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out);
 /* Geometric mean of the medians of the timed perf cases; 0: none was timed. */
@@ -153,6 +158,9 @@ struct kw_tune_points {
 	struct kw_tune_point_time *at;
 	size_t count;
 };
+/* Whole candidates whose turn will come: builds them, and begins the first evaluation that kw_tuner_run, or a judgement in full where there is
+ * nothing to tune, will ask for. looks: as kw_search_screen will instead. */
+void kw_search_begin_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, bool looks);
 enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t limit_ns,
 			    struct kw_tune_report *report, struct kw_tune_points *points, struct kw_error *err);
 

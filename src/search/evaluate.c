@@ -170,8 +170,10 @@ static enum kw_status judge_and_store(struct kw_search *s, const struct kw_candi
 				      const char *label, const struct kw_judge_opts *o, struct kw_verdict *v,
 				      struct kw_outcome *out, struct kw_error *err)
 {
+	int64_t start = kw_now_ns();
 	enum kw_status status = s->ports->evaluate(s->ports->arg, c, o, v, err);
 
+	s->judging_ns += kw_now_ns() - start;
 	if (status != KW_OK)
 		return status;
 	/* The key under which a resumed run looks for it. */
@@ -307,9 +309,15 @@ void kw_search_judge_ahead(struct kw_search *s, const struct kw_candidate *const
 		return;
 	kw_arena_init(&scratch, 64 << 20);
 	n = not_judged(s, list, count, label, &scratch, &fresh);
-	if (n > 1)
+	if (n)
 		s->ports->judge_ahead(s->ports->arg, fresh, n, o);
 	kw_arena_release(&scratch);
+}
+
+void kw_search_drop_ahead(struct kw_search *s, const char *candidate_sha)
+{
+	if (s->ports->drop_ahead)
+		s->ports->drop_ahead(s->ports->arg, candidate_sha);
 }
 
 bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, int perf_case,
@@ -317,14 +325,17 @@ bool kw_search_build_ahead(struct kw_search *s, const struct kw_candidate *const
 {
 	const struct kw_candidate **fresh;
 	struct kw_arena scratch;
+	int64_t start;
 	size_t n;
 
 	if (!s->ports->build_ahead || s->no_ahead)
 		return false;
 	kw_arena_init(&scratch, 64 << 20);
 	n = not_judged(s, list, count, label, &scratch, &fresh);
+	start = kw_now_ns();
 	if (n > 1)
 		s->ports->build_ahead(s->ports->arg, fresh, n, perf_case);
+	s->building_ns += kw_now_ns() - start;
 	kw_arena_release(&scratch);
 	return n > 1;
 }

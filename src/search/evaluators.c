@@ -226,6 +226,11 @@ bool kw_judging_is(const struct kw_judging *j, const struct kw_candidate *c, con
 	       (!j->has_values || memcmp(j->values, c->tune_values, n * sizeof(int64_t)) == 0);
 }
 
+bool kw_judging_of(const struct kw_judging *j, const char *candidate_sha)
+{
+	return strcmp(j->candidate.sha256, candidate_sha) == 0;
+}
+
 static void await(struct kw_evaluators *ev, const struct kw_judging *j)
 {
 	pthread_mutex_lock(&ev->lock);

@@ -32,6 +32,7 @@ struct kw_judging *kw_evaluators_begin(struct kw_evaluators *ev, const struct kw
 				       const struct kw_candidate *c, const struct kw_judge_opts *o);
 /* Whether it is about this candidate at its tune point, at this effort and case. */
 bool kw_judging_is(const struct kw_judging *j, const struct kw_candidate *c, const struct kw_judge_opts *o);
+bool kw_judging_of(const struct kw_judging *j, const char *candidate_sha);
 enum kw_status kw_evaluators_take(struct kw_evaluators *ev, struct kw_judging *j, struct kw_verdict *v, struct kw_error *err);
 void kw_evaluators_drop(struct kw_evaluators *ev, struct kw_judging *j);
 /* Nothing is judged while fn runs, where the device is the machine that it runs on. */

@@ -94,6 +94,7 @@ static enum kw_status rung(struct kw_search *s, struct state *st, int number, si
 	}
 	if (!batch)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a rung");
+	batch->looks = true;
 	status = kw_batch_ask(&st->w, requests, what, count, batch, err);
 	return status == KW_OK ? look_at_all(s, st, batch, err) : status;
 }

@@ -39,18 +39,23 @@ static struct kw_judging *begun(struct real *r, const struct kw_candidate *c, co
 	return NULL;
 }
 
-/* What a rung began before it ended early. */
-static void drop_ahead(struct real *r)
+static void drop_ahead(void *arg, const char *candidate_sha)
 {
-	while (r->ahead_count)
-		kw_evaluators_drop(r->evaluators, r->ahead[--r->ahead_count]);
+	struct real *r = arg;
+
+	for (size_t i = r->ahead_count; i-- > 0;)
+		if (!candidate_sha || kw_judging_of(r->ahead[i], candidate_sha)) {
+			struct kw_judging *j = r->ahead[i];
+
+			r->ahead[i] = r->ahead[--r->ahead_count];
+			kw_evaluators_drop(r->evaluators, j);
+		}
 }
 
 static void judge_ahead(void *arg, const struct kw_candidate *const *list, size_t count, const struct kw_judge_opts *o)
 {
 	struct real *r = arg;
 
-	drop_ahead(r);
 	for (size_t i = 0; i < count && r->ahead_count < AHEAD_MAX; i++) {
 		struct kw_judging *j = kw_evaluators_begin(r->evaluators, r->task, r->expr, list[i], o);
 
@@ -124,6 +129,7 @@ static void real_ports(struct real *r, struct kw_search_ports *p)
 	if (r->judge)
 		return;
 	p->judge_ahead = judge_ahead;
+	p->drop_ahead = drop_ahead;
 	p->search_part = search_part;
 	p->evaluators = kw_evaluators_count(r->evaluators);
 }
@@ -142,7 +148,7 @@ static enum kw_status search_part(void *arg, const struct kw_part_job *job, stru
 	real_ports(&r, &ports);
 	ports.agent = job->agent;
 	status = kw_search_run_with(&ports, job->task, job->expr, job->opts, job->store, r.memory, out, err);
-	drop_ahead(&r);
+	drop_ahead(&r, NULL);
 	kw_store_close(r.memory);
 	return status;
 }
@@ -165,7 +171,7 @@ enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, c
 			return status;
 	}
 	status = kw_search_run_with(&ports, t, e, o, store, memory, out, err);
-	drop_ahead(&r);
+	drop_ahead(&r, NULL);
 	kw_agent_free(ports.agent);
 	return status;
 }

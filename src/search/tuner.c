@@ -229,8 +229,49 @@ static void build_ahead(struct tuner *t, size_t first, size_t count, int rung)
 		for (size_t i = 0; i < count; i++)
 			t->points[first + i].ahead = true;
 	rung_opts(t, rung, &o);
+	kw_search_drop_ahead(t->s, t->c->sha256); /* of a rung that ended early */
 	if (copies && list && label)
 		kw_search_judge_ahead(t->s, list, count, label, &o);
+	kw_arena_release(&scratch);
+}
+
+/* The tune point that is judged first; NULL where there is nothing to tune, or no memory. */
+static int64_t *default_values(const struct kw_plan *p, struct kw_arena *a)
+{
+	int64_t *values = p->tune_count ? kw_arena_calloc(a, p->tune_count, sizeof(*values)) : NULL;
+
+	for (size_t i = 0; values && i < p->tune_count; i++)
+		values[i] = p->tunes[i].default_value;
+	return values;
+}
+
+static void begin_one(struct kw_search *s, const struct kw_candidate *c, bool looks, struct kw_arena *scratch)
+{
+	struct tuner t = { .s = s, .perf_case = kw_space_case(c, s->task, s->ports->hardware, s->opts->judge.large, 0) };
+	struct kw_candidate copy = *c;
+	const struct kw_candidate *list[1] = { &copy };
+	const char *label = "full";
+	struct kw_judge_opts o;
+
+	kw_search_judge_opts(s, KW_EFFORT_FULL, &o);
+	if (looks || c->plan.tune_count) {
+		rung_opts(&t, 0, &o);
+		label = kw_search_label(s, rungs[0].label, t.perf_case);
+	}
+	if (!looks)
+		copy.tune_values = default_values(&c->plan, scratch);
+	if (label)
+		kw_search_judge_ahead(s, list, 1, label, &o);
+}
+
+void kw_search_begin_ahead(struct kw_search *s, const struct kw_candidate *const *list, size_t count, bool looks)
+{
+	struct kw_arena scratch;
+
+	kw_search_build_ahead(s, list, count, -1, looks || (count && list[0]->plan.tune_count) ? rungs[0].label : "full");
+	kw_arena_init(&scratch, 16 << 20);
+	for (size_t i = 0; i < count; i++)
+		begin_one(s, list[i], looks, &scratch);
 	kw_arena_release(&scratch);
 }
 

@@ -6,8 +6,9 @@
 
 #include "backend/backend.h"
 #include "explain/judged.h"
+#include "search/ahead.h"
 
-enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40 };
+enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40, AHEAD_MAX_BYTES = 256 << 20 };
 
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err)
 {
@@ -312,7 +313,8 @@ enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *reques
 	struct kw_search *s = w->s;
 	bool good;
 
-	*out = (struct kw_batch){ .requests = kw_arena_calloc(s->arena, count + 1, sizeof(*requests)), .count = count };
+	*out = (struct kw_batch){ .requests = kw_arena_calloc(s->arena, count + 1, sizeof(*requests)), .count = count, .looks = out->looks };
+	kw_arena_init(&out->ahead, AHEAD_MAX_BYTES);
 	good = out->requests != NULL;
 	for (size_t i = 0; i < count && good; i++) {
 		good = copy_request(s, &requests[i], &out->requests[i]);
@@ -321,6 +323,31 @@ enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *reques
 	if (!good)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a round");
 	return kw_agent_begin(s->ports->agent, out->requests, count, &out->pending, err);
+}
+
+/* Before a step is judged: what was answered by now is built with it, a few at once. What comes of a run does not depend on how many were
+ * there: each is judged when its turn comes. */
+static void look_ahead(struct kw_writer *w, struct kw_batch *b, const struct kw_candidate *now)
+{
+	struct kw_search *s = w->s;
+	size_t most = kw_ahead_batch(s->ports->hardware), at = b->next - 1, n = 0;
+	const struct kw_candidate *list[KW_BATCH_MAX];
+	struct kw_candidate others[KW_BATCH_MAX];
+
+	/* On one device the next few are built when these are done with, on several each is begun as it comes. */
+	if (b->seen[at] && s->ports->evaluators < 2)
+		return;
+	if (!b->seen[at])
+		list[n++] = now;
+	b->seen[at] = true;
+	for (size_t i = b->next; i < b->count && i < at + most; i++)
+		if (!b->seen[i] && kw_agent_peek(s->ports->agent, b->pending, i, &b->ahead, &others[n])) {
+			list[n] = &others[n];
+			n++;
+			b->seen[i] = true;
+		}
+	if (n && !kw_search_should_stop(s))
+		kw_search_begin_ahead(s, list, n, b->looks);
 }
 
 enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_step *step, bool *more, struct kw_error *err)
@@ -335,7 +362,10 @@ enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_
 	if (status == KW_OK && turn.asked) {
 		*more = true;
 		b->delivered++;
-		return kw_writer_step(w, &turn, b->requests[b->next - 1].facts, b->what[b->next - 1], step, err);
+		status = kw_writer_step(w, &turn, b->requests[b->next - 1].facts, b->what[b->next - 1], step, err);
+		if (status == KW_OK && !step->idle)
+			look_ahead(w, b, &step->candidate);
+		return status;
 	}
 	kw_batch_end(w, b);
 	if (status == KW_NO || (status == KW_OK && b->delivered == 0)) {
@@ -350,7 +380,11 @@ void kw_batch_end(struct kw_writer *w, struct kw_batch *b)
 	struct kw_error err;
 
 	kw_error_reset(&err);
-	if (b->pending && kw_agent_end(w->s->ports->agent, b->pending, &err) != KW_OK)
+	if (!b->pending)
+		return;
+	kw_search_drop_ahead(w->s, NULL);
+	kw_arena_release(&b->ahead);
+	if (kw_agent_end(w->s->ports->agent, b->pending, &err) != KW_OK)
 		kw_search_reason(w->s, "an answer that nobody waited for: %s", err.text);
 	b->pending = NULL;
 }

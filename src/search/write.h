@@ -42,10 +42,14 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
 enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
 				struct kw_error *err);
-/* Several answers at once, which the engine judges one after the other within a round while the rest is waited for. */
+/* Several answers at once, which the engine judges one after the other within a round while the rest is waited for. Those that are there
+ * already are built together meanwhile, and begun where several devices judge. */
 enum { KW_BATCH_MAX = 64 };
 struct kw_batch {
 	struct kw_pending *pending;
+	struct kw_arena ahead;            /* candidates that were looked at before their turn */
+	bool seen[KW_BATCH_MAX];
+	bool looks;                       /* they get a quick look (kw_search_screen), and are not tuned */
 	struct kw_request *requests;      /* copies, with what they name, in the search's arena */
 	const char *what[KW_BATCH_MAX];
 	size_t count, next, delivered;

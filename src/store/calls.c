@@ -60,6 +60,20 @@ enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const
 	return kw_db_finish(s, status, err);
 }
 
+enum kw_status kw_store_model_call_settle(struct kw_store *s, int64_t run_id, const char *slot, const char *outcome, struct kw_error *err)
+{
+	enum kw_status status = kw_db_begin(s, err);
+
+	if (status != KW_OK)
+		return status;
+	status = kw_run_check_owner(s, run_id, err);
+	if (status == KW_OK)
+		status = kw_db_exec(s, err, "UPDATE model_calls SET id = (SELECT max(id) FROM model_calls) + 1,"
+				    " model_call = json_set(model_call, '$.outcome', ?) WHERE run_id = ? AND slot = ?", "ziz", outcome, run_id,
+				    slot);
+	return kw_db_finish(s, status, err);
+}
+
 static enum kw_status read_call(struct kw_query *q, struct kw_arena *a, struct kw_model_call *out, struct kw_error *err)
 {
 	const char *text = kw_db_text(q, 0, a);

@@ -110,11 +110,14 @@ struct kw_call_texts {
 };
 enum kw_status kw_store_model_call_put(struct kw_store *s, int64_t run_id, const struct kw_model_call *c,
 				       const struct kw_call_texts *texts, struct kw_error *err);
+/* What the run made of a call that was put when its answer arrived. The calls of a run are listed in the order in which they were settled,
+ * whichever answer arrived first; those that nobody settled yet stand where they arrived. */
+enum kw_status kw_store_model_call_settle(struct kw_store *s, int64_t run_id, const char *slot, const char *outcome, struct kw_error *err);
 /* Resume: the call that this slot of a run had. prompt may be NULL in *texts: it is not read. */
 enum kw_status kw_store_model_call_find(struct kw_store *s, int64_t run_id, const char *slot, struct kw_arena *a,
 					struct kw_model_call *out, struct kw_call_texts *texts, bool *found,
 					struct kw_error *err);
-/* All calls of a run, in order of arrival. */
+/* All calls of a run. */
 enum kw_status kw_store_model_call_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_model_call **out,
 					size_t *count, struct kw_error *err);
 enum kw_status kw_store_text_get(struct kw_store *s, const char *sha, struct kw_arena *a, const char **text,

@@ -3,6 +3,7 @@
 #include "search_world.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 
@@ -60,8 +61,9 @@ static const char *write_script(struct script *s, struct world *w, const char *n
 
 struct play {
 	const char *strategy, *model;
+	const char *record;
 	int width, rounds, parallel;
-	int64_t resume;
+	int64_t resume, tokens;
 	struct kw_agent_sums sums;
 };
 
@@ -75,6 +77,8 @@ static enum kw_status run(struct world *w, struct kw_store *store, struct play *
 	kw_agent_opts_default(&o.agent);
 	o.agent.model = p->model;
 	o.agent.parallel = p->parallel;
+	o.agent.record = p->record;
+	o.agent.budget_tokens = p->tokens;
 	o.agent.timeout_ns = 60 * 1000000000ll;
 	o.judge.seed = 5;
 	*out = (struct kw_search_result){ 0 };
@@ -297,6 +301,190 @@ static void test_overlap(void)
 	free((void *)(uintptr_t)post.dir);
 }
 
+/* ---- what is paid is kept ---- */
+
+/* A command that writes down which slot it was asked for, and answers it. */
+static const char *writing_command(struct world *w, const char *asked)
+{
+	const char *script = kw_arena_strdup(&w->arena, temp_file("model.sh"));
+	const char *text = kw_arena_printf(&w->arena, "echo \"$KWRIGHT_SLOT\" >> %s\nn=${KWRIGHT_SLOT##*/}\n"
+					   "[ $n = 4 ] && echo 'I would rather not.' && exit\n[ $n = again ] && n=4\nprintf '```c\\n//@ kernel k args=(x, y, n:i64)\\n"
+					   "//! ns %%d000\\nvoid k(const float *x, float *y, int64_t n) {}\\n```\\n' $n\n", asked);
+
+	kw_file_write(script, text, strlen(text), &err);
+	return kw_arena_printf(&w->arena, "exec:sh %s", script);
+}
+
+static int lines_of(const char *path)
+{
+	struct kw_buf b;
+	int n = 0;
+
+	kw_buf_init(&b, 1 << 20);
+	kw_file_read(path, 1 << 20, &b, NULL);
+	for (size_t i = 0; i < b.len; i++)
+		n += b.ptr[i] == '\n';
+	kw_buf_release(&b);
+	return n;
+}
+
+static enum kw_status die(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_error *e)
+{
+	(void)arg, (void)c, (void)o, (void)v, (void)e;
+	raise(SIGKILL);
+	return KW_ERR_BUG;
+}
+
+/* Killed while the first of three answers is judged: the other two were paid as well. */
+static void test_kept_when_it_comes(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 3, .parallel = 3 };
+	const char *asked, *recording;
+	struct kw_store *store;
+	int status = 0;
+	pid_t child;
+
+	world_init(&w, "");
+	asked = kw_arena_strdup(&w.arena, temp_file("asked"));
+	recording = kw_arena_strdup(&w.arena, temp_file("kept.jsonl"));
+	p.record = recording;
+	p.model = writing_command(&w, asked);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		w.ports.evaluate = die;
+		run(&w, open_store("kept"), &p, &r);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	ok(WIFSIGNALED(status), "a run is killed while it judges");
+	is_int(lines_of(asked), 3, "three were asked by then");
+	store = open_store("kept");
+	p.resume = 1;
+	is_int(run(&w, store, &p, &r), KW_OK, "it goes on");
+	is_int(p.sums.recalled, 3, "with all three answers");
+	is_int(lines_of(asked), 3, "and nobody is asked twice");
+	has_str(story(&w, store, 1), "r1/coder/1=source r1/coder/2=source r1/coder/3=source", "which have become kernels, in their order");
+	is_str(r.has_best ? r.best.name : "", "r1-coder-1", "the best of them is handed over");
+	is_int(lines_of(recording), 4, "its recording has each once, behind its first line");
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
+/* Of six at once, two at a time, a budget that the first one spends cuts off all but those that were under way. */
+static void test_budget_in_a_batch(void)
+{
+	for (int parallel = 1; parallel <= 2; parallel++) {
+		struct world w;
+		struct script s = { .count = 0 };
+		struct kw_search_result r;
+		struct play p = { .strategy = "best_of", .width = 6, .parallel = parallel, .tokens = 10 };
+		struct kw_store *store = open_store(parallel == 1 ? "budget1" : "budget2");
+
+		world_init(&w, "");
+		for (int i = 0; i < 6; i++)
+			say(&s, "coder", kernel(&w, "k", kw_arena_printf(&w.arena, "int v%d;\n//! ns %d", i, 5000 - 500 * i)));
+		p.model = write_script(&s, &w, "budget.jsonl");
+		is_int(run(&w, store, &p, &r), KW_OK, "a budget of tokens, %d at once", parallel);
+		is_int(p.sums.calls, parallel, "is kept to within a round");
+		is_int(r.state, KW_RUN_TOKENS, "and said to have ended the run");
+		ok(r.has_best, "what was right by then is handed over");
+		kw_search_result_release(&r);
+		kw_store_close(store);
+		world_release(&w);
+	}
+}
+
+/* ---- what is built and begun before its turn ---- */
+
+static struct {
+	struct kw_verdict verdicts[64];
+	char names[64][40];
+	int count, taken, dropped;
+} many;
+
+static void begin_ahead(void *arg, const struct kw_candidate *const *list, size_t count, const struct kw_judge_opts *o)
+{
+	for (size_t i = 0; i < count; i++) {
+		kw_verdict_init(&many.verdicts[many.count]);
+		world_evaluate(arg, list[i], o, &many.verdicts[many.count], NULL);
+		snprintf(many.names[many.count], sizeof(many.names[0]), "%.30s%d", list[i]->sha256, (int)o->effort);
+		many.count++;
+	}
+}
+
+static enum kw_status take_begun(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_error *e)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "%.30s%d", c->sha256, (int)o->effort);
+	for (int i = 0; i < many.count; i++)
+		if (strcmp(many.names[i], name) == 0) {
+			kw_verdict_release(v);
+			*v = many.verdicts[i];
+			many.names[i][0] = '\0';
+			many.taken++;
+			return KW_OK;
+		}
+	return world_evaluate(arg, c, o, v, e);
+}
+
+static void drop_begun(void *arg, const char *sha)
+{
+	(void)arg;
+	for (int i = 0; i < many.count; i++)
+		if (many.names[i][0] && (!sha || strncmp(many.names[i], sha, 30) == 0)) {
+			kw_verdict_release(&many.verdicts[i]);
+			many.names[i][0] = '\0';
+			many.dropped++;
+		}
+}
+
+/* Six answers are there before the first is judged; the fourth is of no use until it is asked for again. */
+static void test_ahead_of_its_turn(void)
+{
+	static const char *const names[] = { "one after the other", "built a few at once", "judged by several" };
+	char *stories[3];
+
+	for (int k = 0; k < 3; k++) {
+		struct world w;
+		struct kw_search_result r;
+		struct play p = { .strategy = "best_of", .width = 6 };
+		struct kw_store *store = open_store(names[k]);
+		const char *asked = temp_file(k == 0 ? "asked0" : k == 1 ? "asked1" : "asked2");
+
+		world_init(&w, "");
+		memset(&many, 0, sizeof(many));
+		if (k >= 1)
+			w.ports.build_ahead = world_build_ahead;
+		if (k == 2) {
+			w.ports.judge_ahead = begin_ahead;
+			w.ports.drop_ahead = drop_begun;
+			w.ports.evaluate = take_begun;
+			w.ports.evaluators = 3;
+		}
+		p.model = writing_command(&w, asked);
+		is_int(run(&w, store, &p, &r), KW_OK, "%s", names[k]);
+		stories[k] = strdup(story(&w, store, r.run_id));
+		if (k == 0)
+			has_str(stories[0], "r1/coder/4=no_code r1/coder/4/again=source", "one is asked for again");
+		else
+			is_str(stories[k], stories[0], "nothing else becomes of it");
+		ok(k == 2 || w.ahead_count == (k ? 6 : 0), "so many are built before their turn: %d", w.ahead_count);
+		ok(k != 1 || w.batches == 2, "in two batches: %d", w.batches);
+		is_int(many.taken, k == 2 ? 6 : 0, "so many were begun before their turn");
+		is_int(many.dropped + many.taken, many.count, "and none is left");
+		kw_search_result_release(&r);
+		kw_store_close(store);
+		world_release(&w);
+	}
+	for (int k = 0; k < 3; k++)
+		free(stories[k]);
+}
+
 static void refine_script(struct world *w, struct script *s)
 {
 	say(s, "coder", kernel(w, "first", "//! verdict wrong/mismatch"));
@@ -436,6 +624,9 @@ int main(void)
 	test_evolve();
 	test_ladder();
 	test_overlap();
+	test_kept_when_it_comes();
+	test_budget_in_a_batch();
+	test_ahead_of_its_turn();
 	test_resume();
 	test_niches();
 	test_memory();
