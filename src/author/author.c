@@ -207,7 +207,8 @@ static enum kw_status try_any(struct author *w, const struct kw_pattern *p)
 	if (kw_task_has_inout(w->task))
 		return refuse(w, p, "it is done in place");
 	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES);
-	st = kw_expr_emit_naive_gpu(w->expr, p->backend, KW_NAIVE_BASELINE, &text, NULL, &own);
+	st = strcmp(p->backend, "c") == 0 ? kw_expr_emit_naive_c(w->expr, true, &text, &own) :
+					    kw_expr_emit_naive_gpu(w->expr, p->backend, KW_NAIVE_BASELINE, &text, NULL, &own);
 	kept = st == KW_OK ? kw_arena_str(w->arena, kw_buf_str(&text)) : NULL;
 	kw_buf_release(&text);
 	if (st == KW_NO)

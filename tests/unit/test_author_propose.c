@@ -56,7 +56,8 @@ static const char *const covered[] = { "softmax",
 				       "dequant_matmul_int8",
 				       "dequant_f8",
 				       "transpose" };
-static const char *const not_covered[] = { "conv2d",	"cumsum",     "topk",
+/* What is written as one writes it first, for want of a pattern that is made for it. */
+static const char *const only_plain[] = { "conv2d",	"cumsum",     "topk",
 					   "attention", "max_pool2d", "embedding" };
 
 struct setting {
@@ -137,8 +138,8 @@ static void covers(const char *name)
 	struct setting s;
 	int bound = 0;
 
-	if (propose(&s, name) && ok(s.count > 0, "a pattern fits %s", name)) {
-		for (size_t i = 0; i < s.count; i++) {
+	if (propose(&s, name) && ok(s.count > 0 && !s.p[0].last, "a pattern fits %s", name)) {
+		for (size_t i = 0; i < s.count && !s.p[i].last; i++) {
 			const struct kw_candidate *c = &s.p[i].candidate;
 
 			ok(c->plan.kernel_count == 1 && c->plan.tune_count >= 2,
@@ -164,7 +165,7 @@ static void covers(const char *name)
 	end(&s);
 }
 
-static void refuses(const char *name)
+static void only_plainly(const char *name)
 {
 	struct kw_pattern *p;
 	struct setting s;
@@ -173,10 +174,11 @@ static void refuses(const char *name)
 	if (propose(&s, name)) {
 		ok(kw_memory_patterns("c", &s.arena, &p, &n, &s.err) == KW_OK,
 		   "count the patterns");
-		is_int(s.count, 0, "no pattern fits %s", name);
-		is_int(s.reason_count, (int64_t)n, "every pattern has a reason");
-		for (size_t i = 0; i < s.reason_count; i++)
-			has_str(s.reasons[i], p[i].name, "that names it");
+		ok(s.count == 1 && s.p[0].last, "only plain fits %s", name);
+		is_int(s.reason_count + 1, (int64_t)n, "every other pattern has a reason");
+		for (size_t i = 0, k = 0; i < n && k < s.reason_count; i++)
+			if (strcmp(p[i].name, "plain") != 0)
+				has_str(s.reasons[k++], p[i].name, "that names it");
 	}
 	end(&s);
 }
@@ -375,14 +377,15 @@ int main(void)
 {
 	for (size_t i = 0; i < sizeof(covered) / sizeof(*covered); i++)
 		covers(covered[i]);
-	for (size_t i = 0; i < sizeof(not_covered) / sizeof(*not_covered); i++)
-		refuses(not_covered[i]);
+	for (size_t i = 0; i < sizeof(only_plain) / sizeof(*only_plain); i++)
+		only_plainly(only_plain[i]);
 	odd();
 	forms();
 	cuda();
 	any("cumsum(x, axis=0)", "x:f32[64,100]", "cuda", 0, true);
 	any("cumsum(x, axis=0)", "x:f32[64,100]", "opencl", 0, true);
-	any("cumsum(x, axis=0)", "x:f32[64,100]", "c", 0, false);
+	any("cumsum(x, axis=0)", "x:f32[64,100]", "c", 0, true);
+	any("flip(x, 0)", "x:f32[n=300] inout", "c", 0, false);
 	any("einsum('ij,jk->ki', x, x)", "x:f32[i=8,i]", "cuda", 0, true);
 	any("einsum('ij,kj->ik', x, x)", "x:f32[i=8,j=70]", "cuda", 0, true);
 	any("relu(x)", "x:f32[64,100]", "cuda", 1, true);
