@@ -167,6 +167,17 @@ def pad_text(x, widths, value):
     return "pad(%s, (%s,), %s)" % (x, ", ".join("(%d, %d)" % w for w in widths), literal(float(value)))
 
 
+AT_ONCE = 64    # tensors of one call of the expression language
+
+
+def joined(parts, axis):
+    """All in one along an axis, in several steps where a call does not take so many."""
+    while len(parts) > 1:
+        groups = [parts[i:i + AT_ONCE] for i in range(0, len(parts), AT_ONCE)]
+        parts = ["concat((%s,), axis=%d)" % (", ".join(g), axis) for g in groups]
+    return parts[0]
+
+
 # ---- elementwise ----
 
 SAME = {"exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from kwright.aten import cast, literal, meta_of, pad_text, scaled, slice_text, tuple_text, writer
+from kwright.aten import cast, joined, literal, meta_of, pad_text, scaled, slice_text, tuple_text, writer
 
 
 # ---- softmax, norms, losses ----
@@ -341,7 +341,7 @@ def adaptive_axis(x, name, axis, size, out):
     for i in range(out):
         start, end = i * size // out, -(-(i + 1) * size // out)
         parts.append("%s(%s, axis=%d, keepdims=True)" % (name, slice_text(x, start, end, 1, axis), axis))
-    return "concat((%s,), axis=%d)" % (", ".join(parts), axis)
+    return joined(parts, axis)
 
 
 @writer("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",

@@ -1,7 +1,7 @@
 """Writers of what moves elements, reads by index, and makes tensors of nothing; see aten.py."""
 import torch
 
-from kwright.aten import NUMBERS, cast, literal, meta_of, pad_text, slice_text, tuple_text, writer
+from kwright.aten import AT_ONCE, NUMBERS, cast, joined, literal, meta_of, pad_text, slice_text, tuple_text, writer
 
 
 # ---- moving elements ----
@@ -63,16 +63,14 @@ def expand(c):
 @writer("cat", "concat", "concatenate")
 def cat(c):
     parts = [p for p in c.raw("tensors") if not (meta_of(p).dim() == 1 and meta_of(p).numel() == 0 and c.result.dim() > 1)]
-    if len(parts) == 1:
-        return c.text(parts[0])
-    c.want(len(parts) <= 4 * 64, "of more than 256 tensors")
-    return "concat((%s), axis=%d)" % (", ".join(c.text(p) for p in parts), c.raw("dim", 0))
+    return joined([c.text(p) for p in parts], c.raw("dim", 0))
 
 
 @writer("stack")
 def stack(c):
-    parts = c.raw("tensors")
-    return "stack((%s,), axis=%d)" % (", ".join(c.text(p) for p in parts), c.raw("dim", 0))
+    parts, axis = [c.text(p) for p in c.raw("tensors")], c.raw("dim", 0)
+    groups = [parts[i:i + AT_ONCE] for i in range(0, len(parts), AT_ONCE)]
+    return joined(["stack((%s,), axis=%d)" % (", ".join(g), axis) for g in groups], axis)
 
 
 @writer("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk")
@@ -128,7 +126,7 @@ def slice_scatter(c):
     source = c[1] if c.meta(1).dtype == c.meta(0).dtype else cast(c.meta(0).dtype, c[1])
     parts = ([slice_text(c[0], 0, start, 1, dim)] if start else []) + ([source] if end > start else []) + \
         ([slice_text(c[0], end, size, 1, dim)] if end < size else [])
-    return parts[0] if len(parts) == 1 else "concat((%s), axis=%d)" % (", ".join(parts), dim)
+    return joined(parts, dim)
 
 
 @writer("select_scatter")
@@ -139,7 +137,7 @@ def select_scatter(c):
     source = "expand_dims(%s, %d)" % (c[1] if c.meta(1).dtype == c.meta(0).dtype else cast(c.meta(0).dtype, c[1]), dim)
     parts = ([slice_text(c[0], 0, index, 1, dim)] if index else []) + [source] + \
         ([slice_text(c[0], index + 1, size, 1, dim)] if index + 1 < size else [])
-    return parts[0] if len(parts) == 1 else "concat((%s), axis=%d)" % (", ".join(parts), dim)
+    return joined(parts, dim)
 
 
 @writer("flip", "fliplr", "flipud")

@@ -125,6 +125,10 @@ ROWS = [
                 F.adaptive_avg_pool2d(b, 1), F.adaptive_avg_pool2d(b, 7))""",
      {"x": "torch.randn(2, 4, 3, 7, 6)"}),
     # moving elements
+    ("more than a call takes", "", """
+        parts = [x * i for i in range(70)]
+        return torch.stack(parts, 1), torch.cat(parts, -1)""",
+     {"x": "torch.randn(2, 3)"}),
     ("shapes", "", """
         return (x.view(6, 4), x.reshape(2, -1), x.flatten(1), x.unflatten(2, (2, 2)), x[None].squeeze(0), x[:, :1].squeeze(),
                 x.unsqueeze(1), x.permute(2, 0, 1), x.transpose(0, 2), x[0].t(), x.mT, x.movedim(0, 2), x[:1].expand(5, 3, 4),
