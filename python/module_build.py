@@ -3,7 +3,7 @@
 Asked by JSON on stdin, answers by JSON on stdout: the libraries it has made, each with the key under which the player finds it,
 or the compiler's own words. The arguments are read from the text where they are constants, so that PyTorch need not be imported;
 else the candidate is run as far as that needs. Each extension is compiled against a small header of ours first (kw_torch.h),
-which is enough for most, and against PyTorch's own where it is not."""
+which is enough for most, and against PyTorch's own where it is not. A CUDA source's two halves are compiled side by side."""
 import ast
 import hashlib
 import importlib.util
@@ -21,6 +21,34 @@ HEADERS = ("torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h",
 # As PyTorch has them.
 NVCC_FLAGS = ("-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
               "-D__CUDA_NO_HALF2_OPERATORS__")
+# The standard library's headers that kw_torch.h may leave out, by what they bring; and what is there anyway. A name that is in neither
+# brings them all.
+STANDARD = {
+    "ALGORITHM": """sort stable_sort partial_sort nth_element transform for_each clamp any_of all_of none_of count count_if find find_if
+                    reverse rotate unique minmax max_element min_element lower_bound upper_bound binary_search replace generate
+                    fill_n copy_if copy_n""",
+    "ARRAY": "array",
+    "CMATH": """abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
+                fmod frexp hypot ilogb isfinite isinf isnan isnormal ldexp lgamma llround log log10 log1p log2 logb lround modf nearbyint
+                pow remainder rint round signbit sin sinh sqrt tan tanh tgamma trunc""",
+    "FUNCTIONAL": "function bind ref cref plus minus multiplies greater less hash",
+    "IOSTREAM": "cout cerr clog endl flush ostream istream ostringstream istringstream stringstream",
+    "MAP": "map multimap unordered_map set multiset unordered_set",
+    "MEMORY": "unique_ptr shared_ptr weak_ptr make_unique make_shared",
+    "NUMERIC": "accumulate iota inner_product partial_sum reduce gcd lcm",
+    "OPTIONAL": "optional nullopt nullopt_t make_optional",
+    "STDEXCEPT": "exception runtime_error logic_error invalid_argument out_of_range domain_error length_error overflow_error",
+    "STRING": "string to_string stoi stol stoll stof stod getline",
+    "TUPLE": "tuple make_tuple tie get tuple_size tuple_element ignore apply forward_as_tuple",
+    "VECTOR": "vector",
+}
+THERE = frozenset("""
+    size_t ptrdiff_t nullptr_t int8_t int16_t int32_t int64_t uint8_t
+    uint16_t uint32_t uint64_t intptr_t uintptr_t numeric_limits initializer_list min max swap move forward exchange pair make_pair declval
+    enable_if enable_if_t conditional conditional_t is_same is_same_v is_integral is_integral_v is_floating_point is_floating_point_v decay
+    decay_t remove_const remove_const_t remove_cv remove_cv_t remove_reference remove_reference_t true_type false_type integral_constant
+    index_sequence make_index_sequence index_sequence_for memcpy memset memmove memcmp strcmp strncmp strlen malloc free calloc exit
+    abort printf fprintf snprintf""".split())
 PARAMETERS = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags", "extra_sycl_cflags",
               "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda")
 
@@ -42,17 +70,31 @@ def key_of(cpp_sources=None, cuda_sources=None, functions=None, extra_cflags=Non
 
 # ---- one extension ----
 
+def standard_of(text):
+    """What kw_torch.h shall bring of the standard library, for a source that uses its names."""
+    names = set(re.findall(r"\bstd\s*::\s*(\w+)", text))
+    names |= {n for n in ("optional", "nullopt") if re.search(rf"\b(?:c10|torch|at)\s*::\s*{n}\b", text)}
+    names |= {n for n, used in (("exception", r"\bc10\s*::\s*Error\b|\bcatch\b"), ("vector", r"\bvec\s*\(\s*\)")) if re.search(used, text)}
+    if re.search(r"\busing\s+namespace\s+std\b|\bnamespace\s+\w+\s*=\s*std\b", text):
+        return list(STANDARD)
+    wanted = {name: {n for n in brings.split()} for name, brings in STANDARD.items()}
+    if names - THERE - set().union(*wanted.values()):
+        return list(STANDARD)
+    return [name for name, brings in wanted.items() if names & brings]
+
+
 class Builder:
     def __init__(self, request):
-        self.header, self.arch, self.compiler = request["header"], request.get("arch"), request.get("compiler") or "g++"
+        self.headers, self.arch, self.compiler = request["headers"], request.get("arch"), request.get("compiler") or "g++"
         self.source, self.file = request["source"], request["file"]
         self.made = {}
         for path in HEADERS:
             os.makedirs(os.path.dirname("small/" + path), exist_ok=True)
             with open("small/" + path, "w") as f:
                 f.write('#include "kw_torch.h"\n')
-        with open("small/kw_torch.h", "w") as f:
-            f.write(self.header)
+        for path, text in self.headers.items():
+            with open("small/" + path, "w") as f:
+                f.write(text)
 
     def build(self, *args, **kwargs):
         given = {**dict(zip(PARAMETERS, args)), **kwargs}
@@ -63,19 +105,22 @@ class Builder:
         if cuda and not self.arch:
             raise Failed("architecture", "load_inline is given CUDA sources, and this device is no GPU")
         name = "kw_" + key[:24]
-        cpp = ["#include <torch/extension.h>", *texts(given.get("cpp_sources"))]
         functions = given.get("functions")
         functions = functions if isinstance(functions, dict) else {f: f for f in texts(functions)}
+        binding = []
         if given.get("functions") is not None:
             binding = [f'm.def("{f}", torch::wrap_pybind_function({f}), {json.dumps(d)});' for f, d in functions.items()]
-            cpp += ["PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", *binding, "}"]
-        self.write(f"{name}.cpp", cpp)
-        if cuda:
-            self.write(f"{name}.cu", ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>", *cuda])
-        failure = self.compile(name, given, bool(cuda), True)
+            binding = ["PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {", *binding, "}"]
+        cpp, cuda = "\n".join([*texts(given.get("cpp_sources")), *binding]), "\n".join(cuda)
+        self.write(f"{name}.cpp", ["#include <torch/extension.h>", cpp])
+        failure = self.compile(name, given, cpp, cuda, standard_of)
         small = failure is None
+        every = all(standard_of(text) == list(STANDARD) for text in (cpp, cuda))
+        if failure and not hopeless(failure) and not every and re.search(r"\bstd\b", failure):
+            failure = self.compile(name, given, cpp, cuda, lambda text: list(STANDARD))
+            small = failure is None
         if failure and not hopeless(failure):
-            failure = self.compile(name, given, bool(cuda), False)
+            failure = self.compile(name, given, cpp, cuda, None)
         if failure:
             raise Failed("compiler", failure)
         self.made[key] = {"key": key, "name": name, "path": f"{name}.so", "small": small}
@@ -86,8 +131,8 @@ class Builder:
         with open(path, "w") as f:
             f.write("\n".join(parts) + "\n")
 
-    def compile(self, name, given, cuda, small):
-        """None, or what was said."""
+    def compile(self, name, given, cpp, cuda, small):
+        """None, or what was said. small: which headers of the standard library a text is given beside our small one; None: PyTorch's."""
         include = ["-I" + sysconfig.get_path("include")]
         folders = []
         if small:
@@ -98,24 +143,39 @@ class Builder:
             folders = ["-L" + root + "/lib", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
         include += ["-I" + p for p in texts(given.get("extra_include_paths"))]
         common = ["-O3" if small else "-O2", "-std=c++17", f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *include]
-        jobs = [[self.compiler, "-fPIC", "-c", f"{name}.cpp", "-o", f"{name}.o", *common, *(["-DKW_TORCH_CUDA"] if small and cuda else []),
-                 *(["-I" + cuda_home() + "/include"] if cuda else []), *texts(given.get("extra_cflags"))]]
-        objects = [f"{name}.o"]
+        host = [self.compiler, "-fPIC", "-c", f"{name}.cpp", "-o", f"{name}.o", *common]
+        if small:
+            host += ["-DKW_TORCH_BODY", *defines(cpp, small, cuda)]
+            if cuda and re.search(r"\bcuda[A-Z]|\bdim3\b", cpp):
+                host += ["-include", "cuda_runtime.h"]
+        host += [*(["-I" + cuda_home() + "/include"] if cuda else []), *texts(given.get("extra_cflags"))]
+        running = subprocess.Popen(host, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        objects, said = [f"{name}.o"], None
         if cuda:
-            number = self.arch.replace("sm_", "")
-            jobs.append([cuda_home() + "/bin/nvcc", "-c", f"{name}.cu", "-o", f"{name}.cu.o", "-Xcompiler", "-fPIC",
-                         f"-gencode=arch=compute_{number},code=sm_{number}", "--expt-relaxed-constexpr", *NVCC_FLAGS, *common,
-                         *(["-DKW_TORCH_CUDA"] if small else []), *texts(given.get("extra_cuda_cflags"))])
+            said = self.compile_cuda(name, given, cuda, common, small)
             objects.append(f"{name}.cu.o")
             folders += ["-L" + cuda_home() + "/lib64", "-lcudart"] + ([] if small else ["-lc10_cuda", "-ltorch_cuda"])
-        running = [subprocess.Popen(j, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for j in jobs]
-        said = [(p.communicate()[0].decode("utf-8", "replace"), p.returncode) for p in running]
-        for text, code in said:
-            if code:
-                return self.shown(name, given, text)
-        link = [self.compiler, "-shared", *objects, "-o", f"{name}.so", *folders, *texts(given.get("extra_ldflags"))]
+        text = running.communicate()[0].decode("utf-8", "replace")
+        said = text if running.returncode else said
+        if said is not None:
+            return self.shown(name, given, said)
+        # What it defines of PyTorch's names is its own, whatever the process has by these names.
+        link = [self.compiler, "-shared", "-Wl,-Bsymbolic", *objects, "-o", f"{name}.so", *folders, *texts(given.get("extra_ldflags"))]
         done = subprocess.run(link, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return self.shown(name, given, done.stdout.decode("utf-8", "replace")) if done.returncode else None
+
+    def compile_cuda(self, name, given, text, common, small):
+        """None, or what was said."""
+        self.write(f"{name}.cu", ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>", text])
+        number = self.arch.replace("sm_", "")
+        command = [cuda_home() + "/bin/nvcc", "-c", f"{name}.cu", "-o", f"{name}.cu.o", "-Xcompiler", "-fPIC",
+                   f"-gencode=arch=compute_{number},code=sm_{number}", "--expt-relaxed-constexpr", *NVCC_FLAGS, *common,
+                   *(defines(text, small, True) if small else []), *texts(given.get("extra_cuda_cflags"))]
+        halves = halves_of(command)
+        if halves:
+            return halves.run()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.stdout.decode("utf-8", "replace") if done.returncode else None
 
     def shown(self, name, given, text):
         """Places as the user counts them: where the text stands in the candidate's file, or else in what it was given as."""
@@ -141,6 +201,62 @@ class Builder:
                 return self.file, first + line - 1, column + (at - self.source.rfind("\n", 0, at) - 1 if line == 1 and column else 0)
             line -= lines
         return None
+
+
+def defines(text, small, cuda):
+    """What kw_torch.h is told of a text."""
+    out = ["-DKW_STD_" + name for name in small(text)] + (["-DKW_TORCH_CUDA"] if cuda else [])
+    return out + (["-DKW_TORCH_BINDING"] if re.search(r"\bPYBIND11_MODULE\b|\bpybind11\b|\bpy\s*::", text) else [])
+
+
+# ---- what nvcc does one after the other ----
+
+class Halves:
+    """The commands of nvcc for one source and one GPU: the host's half and the device's do not need each other until the end."""
+
+    def __init__(self, host, device, last, env):
+        self.host, self.device, self.last, self.env = host, device, last, env
+
+    def start(self, commands):
+        return subprocess.Popen(" && ".join(commands), shell=True, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run(self):
+        for part in ((self.host, self.device), (self.last,)):
+            running = [self.start(commands) for commands in part]
+            said = [(p.communicate()[0].decode("utf-8", "replace"), p.returncode) for p in running]
+            for text, code in said:
+                if code:
+                    return text
+        return None
+
+
+def halves_of(command):
+    """What nvcc would do, as it says itself; None where that is not what is known, and nvcc must do it."""
+    told = subprocess.run([*command, "--dryrun"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    env, steps = dict(os.environ), []
+    if told.returncode:
+        return None
+    for line in told.stdout.decode("utf-8", "replace").splitlines():
+        line = line.removeprefix("#$ ")
+        setting = re.fullmatch(r"(\w+)=(\S*)", line)
+        if setting:
+            env[setting[1]] = setting[2]
+        elif line.strip() and not re.match(r"\w+=|rm ", line):
+            steps.append((os.path.basename(line.split()[0].strip('"')), line))
+    calls = [line for kind, line in steps if " -E " in line]
+    device_first = [line for line in calls if "-D__CUDA_ARCH__=" in line]
+    host_first = [line for line in calls if line not in device_first]
+    rest = {kind: line for kind, line in steps if line not in calls}
+    last = steps[-1][0] if steps else ""
+    identity = set(re.findall(r'--module_id_file_name "?([^"\s]+)', " ".join(rest.get(kind, "") for kind in ("cudafe++", "cicc"))))
+    if (len(steps) != 7 or set(rest) != {"cudafe++", "cicc", "ptxas", "fatbinary", last} or len(calls) != 2
+            or len(device_first) != 1 or len(identity) != 1):
+        return None
+    # The name that both halves give to the source. One of them would make it for the other.
+    with open(identity.pop(), "w") as f:
+        f.write(f"_{os.urandom(4).hex()}_2_kw_{os.urandom(4).hex()}")
+    rest = {kind: line.replace("--gen_module_id_file ", "") for kind, line in rest.items()}
+    return Halves([host_first[0], rest["cudafe++"]], [device_first[0], rest["cicc"], rest["ptxas"], rest["fatbinary"]], [rest[last]], env)
 
 
 def hopeless(said):

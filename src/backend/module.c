@@ -19,9 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER_PATH "src/backend/builtin/kw_torch.h"
+#define BUILDER "python/module_build.py"
 #define MAGIC "kwmodule\n"
-enum { DEFAULT_TIMEOUT_MS = 30000, INLINE_TIMEOUT_MS = 300000, MAX_ANSWER = 4 << 20, MAX_LIBRARY = 128 << 20 };
+enum { HEADER_COUNT = 2, DEFAULT_TIMEOUT_MS = 30000, INLINE_TIMEOUT_MS = 300000, MAX_ANSWER = 4 << 20, MAX_LIBRARY = 128 << 20 };
+
+static const char *const header_paths[HEADER_COUNT] = { "src/backend/builtin/kw_torch.h", "src/backend/builtin/kw_torch_python.h" };
 
 struct build {
 	const struct kw_candidate *c;
@@ -31,8 +33,7 @@ struct build {
 	struct kw_diagnostics diags;
 	struct kw_build_result *out;
 	bool has_inline;               /* it names load_inline */
-	char *header;
-	size_t header_len;
+	char *header[HEADER_COUNT], *builder;
 	char dir[PATH_MAX];            /* "" until it is made */
 };
 
@@ -105,8 +106,11 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 static json_t *make_question(const struct build *b)
 {
 	const char *gpu = b->opts->arch && strncmp(b->opts->arch, "sm_", 3) == 0 ? b->opts->arch : NULL;
+	json_t *headers = json_object();
 
-	return json_pack("{s:s,s:s%,s:s,s:s?}", "file", b->c->name, "source", b->c->source, b->c->source_len, "header", b->header, "arch",
+	for (size_t i = 0; i < HEADER_COUNT; i++)
+		json_object_set_new(headers, kw_path_base(header_paths[i]), json_string(b->header[i]));
+	return json_pack("{s:s,s:s%,s:o,s:s?}", "file", b->c->name, "source", b->c->source, b->c->source_len, "headers", headers, "arch",
 			 gpu);
 }
 
@@ -154,18 +158,16 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	json_t *question = make_question(b);
-	char *script, *in = json_dumps(question, JSON_COMPACT);
-	enum kw_status s = kw_data_read("python/module_build.py", &b->arena, &script, NULL, err);
+	char *in = json_dumps(question, JSON_COMPACT);
+	enum kw_status s = in ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 
 	json_decref(question);
-	if (!in)
-		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	if (s == KW_OK)
 		s = kw_python_folders(b->python.path, &read, err);
 	if (s == KW_OK)
 		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
 	if (s == KW_OK) {
-		const char *argv[] = { b->python.path, "-c", script, NULL };
+		const char *argv[] = { b->python.path, "-c", b->builder, NULL };
 
 		kw_sandbox_for_driver(box); /* PyTorch's libraries alone take more addresses than a compiler's box has */
 		o.env = env;
@@ -221,7 +223,8 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 	enum kw_status s = KW_OK;
 
 	kw_buf_init(&blobs, (size_t)MAX_LIBRARY * 4);
-	if (b->has_inline) {
+	s = scan(b, err);
+	if (s == KW_OK && b->has_inline && b->out->cls == KW_V_OK) {
 		s = kw_temp_folder("kw-build", b->dir, err);
 		if (s == KW_OK)
 			s = ask_builder(b, &answer, err);
@@ -244,8 +247,11 @@ static enum kw_status build_or_find(struct build *b, struct kw_error *err)
 	struct kw_hasher h;
 	char key[KW_SHA256_HEX];
 
-	if (kw_build_key(&h, "module 1", b->c, b->header, b->header_len, err) != KW_OK)
+	if (kw_build_key(&h, "module 2", b->c, b->header[0], strlen(b->header[0]), err) != KW_OK)
 		return KW_ERR_NOMEM;
+	for (size_t i = 1; i < HEADER_COUNT; i++)
+		kw_hasher_addz(&h, header_paths[i], b->header[i]);
+	kw_hasher_addz(&h, "builder", b->builder);
 	kw_hasher_addz(&h, "python", b->python.path);
 	kw_hasher_addz(&h, "version", b->python.version);
 	kw_hasher_addz(&h, "torch", b->python.torch);
@@ -268,14 +274,12 @@ static enum kw_status build_module(const struct kw_candidate *c, const struct kw
 	kw_diagnostics_init(&b.diags, c->name, c->name);
 	s = kw_python_find(KW_PYTHON_TORCH, &b.python, err);
 	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "Python %.30s, torch %.60s", b.python.version, b.python.torch);
+	for (size_t i = 0; i < HEADER_COUNT && s == KW_OK; i++)
+		s = kw_data_read(header_paths[i], &b.arena, &b.header[i], NULL, err);
 	if (s == KW_OK)
-		s = scan(&b, err);
+		s = kw_data_read(BUILDER, &b.arena, &b.builder, NULL, err);
 	if (s == KW_OK)
-		s = kw_data_read(HEADER_PATH, &b.arena, &b.header, &b.header_len, err);
-	if (s == KW_OK && out->cls == KW_V_OK)
 		s = build_or_find(&b, err);
-	else
-		kw_diagnostics_take(&b.diags, &out->artefact);
 	if (b.dir[0])
 		kw_rmtree(b.dir, NULL);
 	kw_diagnostics_release(&b.diags);
