@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -238,6 +239,20 @@ static bool disk_is_full(const struct build *b, const struct kw_proc_result *r)
 	return said && statvfs(b->dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize < NEARLY_FULL_BYTES;
 }
 
+/* So is a limit that the user's shell has set and the compiler, not the source, is too large for. Believed as above. */
+static bool memory_is_limited(const struct kw_proc_result *r)
+{
+	enum { ENOUGH_BYTES = 512 << 20 };
+	static const char *const words[] = { "out of memory", "internal compiler error", "Cannot allocate memory", "memory exhausted",
+					     "error while loading shared libraries" };
+	struct rlimit limit;
+	bool said = r->signal != 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		said = said || (r->err.ptr && strstr(r->err.ptr, words[i]));
+	return said && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < ENOUGH_BYTES;
+}
+
 /* One run; link: objects to the shared object (or source straight to it). */
 static enum kw_status compile(struct build *b, bool compiles, bool links, struct kw_error *err)
 {
@@ -275,6 +290,10 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 	if (r.exit_code != 0 && disk_is_full(b, &r)) {
 		kw_proc_result_release(&r);
 		return kw_fail(err, KW_ERR_IO, b->dir, "the disk is full; the compiler cannot write there (TMPDIR names another place)");
+	}
+	if (r.exit_code != 0 && memory_is_limited(&r)) {
+		kw_proc_result_release(&r);
+		return kw_fail(err, KW_ERR_NOMEM, b->tool.path, "the compiler does not fit the memory that this shell may use (`ulimit -v`)");
 	}
 	/* gcc itself only runs programs and holds no memory: somebody does this. */
 	if (r.signal && !b->tool.clang && kw_proc_was_killed(&r)) {

@@ -168,7 +168,7 @@ const char *kw_str_nearest(const char *word, const char *const *words, size_t n)
 }
 
 /* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
-bool kw_utf8_valid(const char *p, size_t len)
+size_t kw_utf8_prefix(const char *p, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)p;
 
@@ -177,7 +177,7 @@ bool kw_utf8_valid(const char *p, size_t len)
 		size_t more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
 
 		if ((c >= 0x80 && c < 0xc2) || c > 0xf4 || len - i <= more)
-			return false;
+			return i;
 		if (c == 0xe0)
 			low = 0xa0;
 		else if (c == 0xed)
@@ -188,10 +188,29 @@ bool kw_utf8_valid(const char *p, size_t len)
 			high = 0x8f;
 		for (size_t k = 1; k <= more; k++, low = 0x80, high = 0xbf)
 			if (s[i + k] < low || s[i + k] > high)
-				return false;
+				return i;
 		i += more + 1;
 	}
-	return true;
+	return len;
+}
+
+bool kw_utf8_valid(const char *p, size_t len)
+{
+	return kw_utf8_prefix(p, len) == len;
+}
+
+int kw_text_bad_line(const char *p, size_t len, const char **what)
+{
+	const char *nul = len ? memchr(p, '\0', len) : NULL;
+	size_t good = kw_utf8_prefix(p, len), at = nul && (size_t)(nul - p) < good ? (size_t)(nul - p) : good;
+	int line = 1;
+
+	if (at == len)
+		return 0;
+	for (size_t i = 0; i < at; i++)
+		line += p[i] == '\n';
+	*what = at < good ? "a NUL byte" : "bytes that are not UTF-8";
+	return line;
 }
 
 void kw_buf_init(struct kw_buf *b, size_t max_bytes)

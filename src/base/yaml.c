@@ -238,12 +238,18 @@ static enum kw_status walk_events(struct walk *w, struct fy_parser *p, struct fy
 static enum kw_status check_bytes(const char *file, const char *text, size_t len,
 				  struct kw_error *err)
 {
+	const char *what;
+	char where[512];
+	int line;
+
 	if (len > MAX_BYTES)
 		return kw_fail(err, KW_ERR_LIMIT, file, "%zu bytes of YAML; at most %d are read",
 			       len, MAX_BYTES);
-	if (!kw_utf8_valid(text, len) || (len > 0 && memchr(text, '\0', len)))
-		return kw_fail(err, KW_ERR_INPUT, file, "is not UTF-8 text");
-	return KW_OK;
+	line = kw_text_bad_line(text, len, &what);
+	if (!line)
+		return KW_OK;
+	snprintf(where, sizeof(where), "%.490s:%d", file, line);
+	return kw_fail(err, KW_ERR_INPUT, where, "%s: this is no YAML text", what);
 }
 
 enum kw_status kw_yaml_parse(const char *file, const char *text, size_t len, struct kw_arena *a,

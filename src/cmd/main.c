@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -92,6 +93,19 @@ static int command_index(int argc, char **argv)
 	return 0;
 }
 
+/* Messages to a player and what a thread of the judge holds lie on the stack. Threads get as much as the limit was at the start. */
+enum { LEAST_STACK_BYTES = 1 << 20 };
+
+static enum kw_status check_stack(struct kw_error *err)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_STACK, &r) < 0 || r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= LEAST_STACK_BYTES)
+		return KW_OK;
+	return kw_fail(err, KW_ERR_ENV, "", "the stack is limited to %lld KiB here, and %d are needed: `ulimit -s 8192`",
+		       (long long)(r.rlim_cur / 1024), LEAST_STACK_BYTES / 1024);
+}
+
 static int run_command(int argc, char **argv)
 {
 	struct kw_cmd cmd = { 0 };
@@ -110,7 +124,9 @@ static int run_command(int argc, char **argv)
 	memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
 	argv[1] = name;
 	c = find(name, &err);
-	status = c ? c->run(&cmd, argc - 2, argv + 2, &err) : KW_ERR_USAGE;
+	status = c ? check_stack(&err) : KW_ERR_USAGE;
+	if (status == KW_OK)
+		status = c->run(&cmd, argc - 2, argv + 2, &err);
 	if (status != KW_OK && status != KW_NO) {
 		err.status = status;
 		print_error(&err, has_json(argc, argv));

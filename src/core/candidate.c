@@ -40,62 +40,30 @@ static bool is_module(const char *backend, const char *text, size_t len)
 	return true;
 }
 
-static int line_of(const char *text, size_t at)
-{
-	int line = 1;
-
-	for (size_t i = 0; i < at; i++)
-		line += text[i] == '\n';
-	return line;
-}
-
-/* Offset of the first byte that is not part of valid UTF-8, by halving: the prefix up to it is
- * valid. */
-static size_t first_bad_byte(const char *text, size_t len)
-{
-	size_t low = 0, high = len;
-
-	while (low < high) {
-		size_t middle = low + (high - low + 1) / 2, cut = middle;
-
-		while (cut > low && cut < len && ((unsigned char)text[cut] & 0xc0) == 0x80)
-			cut--; /* not inside of a character */
-		if (cut == low)
-			break;
-		if (kw_utf8_valid(text, cut))
-			low = cut;
-		else
-			high = cut - 1;
-	}
-	return low;
-}
-
 static enum kw_status check_text(const char *name, const char *text, size_t len,
 				 struct kw_error *err)
 {
-	const char *nul;
+	const char *what;
 	char where[512];
 	bool blank = true;
+	int line;
 
 	if (len > KW_CANDIDATE_MAX_BYTES)
 		return kw_fail(err, KW_ERR_LIMIT, name,
 			       "the candidate has %zu bytes; at most %u are read", len,
 			       KW_CANDIDATE_MAX_BYTES);
-	nul = len ? memchr(text, '\0', len) : NULL;
 	for (size_t i = 0; i < len && blank; i++)
 		blank = strchr(" \t\r\n", text[i]) != NULL && text[i];
 	if (blank)
 		return kw_fail(err, KW_ERR_INPUT, name, "the candidate is empty");
-	if (!nul && kw_utf8_valid(text, len))
+	line = kw_text_bad_line(text, len, &what);
+	if (!line)
 		return KW_OK;
 	if (len >= 4 && memcmp(text, "\177ELF", 4) == 0)
 		return kw_fail(err, KW_ERR_INPUT, name,
 			       "is a compiled program; a candidate is source text");
-	snprintf(where, sizeof(where), "%.490s:%d", name,
-		 line_of(text, nul ? (size_t)(nul - text) : first_bad_byte(text, len)));
-	return kw_fail(err, KW_ERR_INPUT, where, nul ? "a NUL byte: the candidate is no source text"
-						     : "bytes that are not UTF-8: the candidate is no "
-						       "source text");
+	snprintf(where, sizeof(where), "%.490s:%d", name, line);
+	return kw_fail(err, KW_ERR_INPUT, where, "%s: the candidate is no source text", what);
 }
 
 enum kw_status kw_candidate_from_text(struct kw_candidate *c, const char *name, const char *backend,

@@ -42,12 +42,20 @@ static bool is_path(const char *word)
 	struct stat st;
 
 	return strchr(word, '/') || ends_in(word, ".yaml") || ends_in(word, ".yml") ||
-	       (stat(word, &st) == 0 && !S_ISDIR(st.st_mode));
+	       (lstat(word, &st) == 0 && !S_ISDIR(st.st_mode));
 }
 
-/* "no task 'sofmax'; did you mean 'softmax'?" */
+static bool is_folder(const char *word)
+{
+	struct stat st;
+
+	return stat(word, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* "no task 'sofmax' in the library, and no such file; did you mean 'softmax'?" */
 static enum kw_status fail_unknown(const char *name, struct kw_error *err)
 {
+	const char *file = is_folder(name) ? "what has this name here is a folder" : "no such file";
 	struct kw_arena a;
 	char **paths = NULL;
 	const char *near = NULL;
@@ -66,14 +74,10 @@ static enum kw_status fail_unknown(const char *name, struct kw_error *err)
 		near = kw_str_nearest(name, (const char *const *)paths, n);
 	}
 	if (near)
-		s = kw_fail(err, KW_ERR_NOT_FOUND, "",
-			    "no task '%.100s' in the library, and no such file; did you mean '%s'?",
-			    name, near);
+		s = kw_fail(err, KW_ERR_NOT_FOUND, "", "no task '%.100s' in the library, and %s; did you mean '%s'?", name, file, near);
 	else
-		s = kw_fail(err, KW_ERR_NOT_FOUND, "",
-			    "no task '%.100s' in the library, and no such file; `kwright task list` "
-			    "shows what there is",
-			    name);
+		s = kw_fail(err, KW_ERR_NOT_FOUND, "", "no task '%.100s' in the library, and %s; `kwright task list` shows what there is",
+			    name, file);
 	kw_arena_release(&a);
 	return s;
 }
@@ -84,9 +88,7 @@ static enum kw_status load_path(struct kw_task *t, const char *path, struct kw_e
 	enum kw_status s;
 
 	if (ends_in(path, ".py"))
-		return kw_fail(err, KW_ERR_INPUT, path,
-			       "tasks in Python are not read yet; write the task as YAML "
-			       "(docs/tasks.md)");
+		return kw_fail(err, KW_ERR_INPUT, path, "is Python; a task is YAML (docs/tasks.md), which `kwright import` writes");
 	kw_buf_init(&text, MAX_TASK_BYTES + 1);
 	s = kw_file_read(path, MAX_TASK_BYTES, &text, err);
 	if (s == KW_OK && text.full)

@@ -23,13 +23,16 @@ const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE
 static void head(const struct kw_report *r, struct kw_buf *out)
 {
 	const struct kw_run_row *run = &r->run;
-	char when[32], took[40], state[KW_REPORT_STATE_MAX];
+	char when[32], took[64], state[KW_REPORT_STATE_MAX];
 	int64_t until_ms = run->ended_ms ? run->ended_ms : run->started_ms;
 
 	for (size_t i = 0; i < r->verdict_count; i++)
 		if (r->verdicts[i].when_ms > until_ms)
 			until_ms = r->verdicts[i].when_ms;
-	kw_human_ns((double)(until_ms - run->started_ms) * 1e6, took, sizeof(took));
+	if (until_ms >= run->started_ms)
+		kw_human_ns((double)(until_ms - run->started_ms) * 1e6, took, sizeof(took));
+	else
+		snprintf(took, sizeof(took), "a time that is not known (the clock was set back)");
 	kw_buf_printf(out, "run %lld: %s by %s", (long long)run->id, run->task_name, run->strategy);
 	if (run->backend[0]) /* an item of a benchmark has none before it is judged */
 		kw_buf_printf(out, " (%s%s%s)", run->backend, run->device[0] ? ", " : "", run->device);

@@ -111,6 +111,19 @@ static void test_utf8(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		ok(kw_utf8_valid(cases[i].bytes, strlen(cases[i].bytes)) == cases[i].valid,
 		   "UTF-8 case %zu", i);
+	is_int(kw_utf8_prefix("ab\xc3\xa9\xe2\x82", 6), 4, "what is left of text that was cut");
+}
+
+static void test_bad_line(void)
+{
+	const char *what = "";
+
+	is_int(kw_text_bad_line("a\nb\n", 4, &what), 0, "text");
+	is_int(kw_text_bad_line(NULL, 0, &what), 0, "nothing at all");
+	is_int(kw_text_bad_line("a\nb\0\n\xff", 6, &what), 2, "the first of two");
+	is_str(what, "a NUL byte", "is told");
+	is_int(kw_text_bad_line("a\n\xff\n\0", 5, &what), 2, "and the other way round");
+	is_str(what, "bytes that are not UTF-8", "too");
 }
 
 static void test_buf(void)
@@ -194,6 +207,7 @@ int main(void)
 	test_f64();
 	test_nearest();
 	test_utf8();
+	test_bad_line();
 	test_buf();
 	test_human();
 	fails_cleanly("KW_FAIL_ALLOC", 50, scenario, NULL, "a growing buffer");

@@ -98,7 +98,7 @@ static void test_refused(void)
 		{ "a: 'open\n", "t.yaml:" },
 		{ "\tb: 1\n", "t.yaml:" },
 		{ "a: 1\n b: 2\n", "t.yaml:" },
-		{ "a: \xff\n", "t.yaml: is not UTF-8 text" },
+		{ "a: 1\nb: \xff\n", "t.yaml:2: bytes that are not UTF-8: this is no YAML text" },
 		{ "{ [a]: 1 }\n", "a key must be plain text" },
 		{ "a: \"x\\0y\"\n", "a text holds a NUL character" },
 	};

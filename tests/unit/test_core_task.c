@@ -451,7 +451,8 @@ static void test_files(void)
 	is_int(kw_task_load(&t, "/", &err), KW_ERR_INPUT, "a directory");
 	kw_file_write(garbage, "\x7f""ELF\0\1\2\3\xff\xfe", 10, NULL);
 	is_int(kw_task_load(&t, garbage, &err), KW_ERR_INPUT, "binary garbage");
-	has_str(err.text, "is not UTF-8 text", "is no text");
+	has_str(err.text, "a NUL byte: this is no YAML text", "is no text");
+	has_str(err.where, ":1", "from line 1 on");
 	kw_file_write(garbage, "", 0, NULL);
 	is_int(kw_task_load(&t, garbage, &err), KW_ERR_INPUT, "an empty file");
 	has_str(err.text, "is empty", "is told");

@@ -87,6 +87,9 @@ static void test_run(void)
 	kw_store_fact_put(s, run, "tune", tune, &err);
 	kw_store_run_end(s, run, KW_RUN_CONVERGED, NULL, &err);
 	is_int(kw_report_load(&r, s, run, &err), KW_OK, "a run that is over");
+	r.run.started_ms += 2 * 3600 * (int64_t)1000;
+	has_str(text_of(&r), "in a time that is not known (the clock was set back), begun", "that began after its end");
+	r.run.started_ms -= 2 * 3600 * (int64_t)1000;
 	text = text_of(&r);
 	has_str(text, "run 1: softmax by tune (c, cpu)", "its head");
 	has_str(text, "two rounds in a row gained under 5%; 4 evaluations", "why it ended");
