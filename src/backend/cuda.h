@@ -62,6 +62,7 @@ struct kw_rtc {
 	bool brings_headers;		 /* the standard ones, of cuda_headers.c */
 };
 extern const struct kw_rtc kw_rtc_nvrtc, kw_rtc_hiprtc;
+extern const struct kw_rtc kw_rtc_nvrtc_ptx; /* hands over PTX, which needs no disassembler to be read */
 struct kw_cuda_input {
 	const struct kw_rtc *rtc;   /* NULL: NVRTC */
 	const char *dir;	    /* a folder that the library may write to; NULL: none */

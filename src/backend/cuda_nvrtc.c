@@ -35,6 +35,12 @@ const struct kw_rtc kw_rtc_nvrtc = { .name = "NVRTC",
 				     .code = "GetCUBIN",
 				     .file = KW_CUDA_FILE,
 				     .brings_headers = true };
+const struct kw_rtc kw_rtc_nvrtc_ptx = { .name = "NVRTC",
+					 .prefix = "nvrtc",
+					 .code_size = "GetPTXSize",
+					 .code = "GetPTX",
+					 .file = KW_CUDA_FILE,
+					 .brings_headers = true };
 const struct kw_rtc kw_rtc_hiprtc = { .name = "hiprtc",
 				      .prefix = "hiprtc",
 				      .code_size = "GetCodeSize",

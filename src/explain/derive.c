@@ -3,6 +3,7 @@
 #include "explain/explain.h"
 
 #include <math.h>
+#include <string.h>
 
 static void set(struct kw_launch *k, int m, double v)
 {
@@ -48,10 +49,12 @@ static void grid(struct kw_launch *k)
 	if (slots > 0)
 		set(k, KW_M_WAVES, v[KW_M_GRID] / slots);
 	if (kw_launch_has(k, KW_M_WAVES)) {
-		double exact = slots > 0 && kw_launch_has(k, KW_M_GRID) ? v[KW_M_GRID] / slots : v[KW_M_WAVES];
+		/* Exact where blocks and slots say the same as what was reported, which has two decimals. */
+		bool agree = slots > 0 && fabs(v[KW_M_WAVES] - v[KW_M_GRID] / slots) <= 0.02 + 0.05 * v[KW_M_GRID] / slots;
+		double exact = agree ? v[KW_M_GRID] / slots : v[KW_M_WAVES];
 
 		set(k, KW_M_FULL_WAVES, floor(exact + 1e-9));
-		if (slots > 0)
+		if (agree)
 			set(k, KW_M_LAST_BLOCKS, v[KW_M_GRID] - floor(exact + 1e-9) * slots);
 	}
 }
@@ -89,6 +92,22 @@ static void time_and_bytes(struct kw_launch *k)
 		set(k, KW_M_FLOP_RATE, v[KW_M_FLOPS] / v[KW_M_DURATION_NS] * 1e9);
 	if (v[KW_M_PEAK_FLOPS] > 0)
 		set(k, KW_M_FLOP_PCT, 100 * v[KW_M_FLOP_RATE] / v[KW_M_PEAK_FLOPS]);
+}
+
+/* The profiler gives L1 and pipes as shares of the time that multiprocessors were active, and, under other names, of the whole time. */
+static void shares(struct kw_launch *k)
+{
+	static const int pairs[][2] = {
+		{ KW_M_L1_PCT, KW_M_L1_ELAPSED_PCT },	      { KW_M_FP64_PCT, KW_M_FP64_ELAPSED_PCT }, { KW_M_FMA_PCT, KW_M_FMA_ELAPSED_PCT },
+		{ KW_M_ALU_PCT, KW_M_ALU_ELAPSED_PCT },	      { KW_M_XU_PCT, KW_M_XU_ELAPSED_PCT },	{ KW_M_LSU_PCT, KW_M_LSU_ELAPSED_PCT },
+		{ KW_M_TENSOR_PCT, KW_M_TENSOR_ELAPSED_PCT },
+	};
+	double *v = k->value, share = v[KW_M_SM_ACTIVE_SHARE] > 0 ? v[KW_M_SM_ACTIVE_SHARE] / 100 : 1;
+
+	set(k, KW_M_TENSOR_PCT, v[KW_M_TENSOR_PART_PCT]);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (kw_launch_has(k, pairs[i][1]))
+			set(k, pairs[i][0], fmin(100, v[pairs[i][1]] / share));
 }
 
 /* Share of a part in a whole; a whole of zero is no share. */
@@ -150,6 +169,21 @@ static void counters(struct kw_launch *k)
 		    100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
 }
 
+/* What a kernel's own name says of its operation, which no counter does: a product, or one of 16-bit values. */
+static void name(struct kw_launch *k)
+{
+	static const char *const products[] = { "gemm",	  "matmul", "mat_mul", "matrixmul", "matrix_mul", "mmult", "bmm",     "conv1d", "conv2d",
+						"conv3d", "convol", "fprop",   "dgrad",	    "wgrad",	  "attn",  "attention", "winograd" };
+	static const char *const halves[] = { "half", "bf16", "bfloat", "fp16", "f16", "float16", "hgemm" };
+
+	for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++)
+		if (strcasestr(k->kernel, products[i]))
+			k->value[KW_M_NAME_PRODUCT] = 1;
+	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++)
+		if (strcasestr(k->kernel, halves[i]))
+			k->value[KW_M_NAME_HALF] = 1;
+}
+
 /* Values of one launch that cannot be true together are named; each is still used for what it says alone. */
 static void contradictions(struct kw_launch *k)
 {
@@ -193,17 +227,24 @@ void kw_explain_derive(struct kw_launch *k)
 {
 	static const int pipes[] = { KW_M_FP64_PCT, KW_M_FMA_PCT, KW_M_ALU_PCT,
 				     KW_M_XU_PCT,   KW_M_LSU_PCT, KW_M_TENSOR_PCT };
-	double busy[6], memory[3];
+	static const int elapsed[] = { KW_M_FP64_ELAPSED_PCT, KW_M_FMA_ELAPSED_PCT, KW_M_ALU_ELAPSED_PCT,
+				       KW_M_XU_ELAPSED_PCT,   KW_M_LSU_ELAPSED_PCT, KW_M_TENSOR_ELAPSED_PCT };
+	double busy[6], all[6], memory[3];
 
+	name(k);
 	grid(k);
 	occupancy(k);
 	time_and_bytes(k);
+	shares(k);
 	access(k);
 	stalls(k);
 	counters(k);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 6; i++) {
 		busy[i] = k->value[pipes[i]];
+		all[i] = k->value[elapsed[i]];
+	}
 	set(k, KW_M_PIPE_PCT, most(busy, 6));
+	set(k, KW_M_PIPE_ELAPSED_PCT, most(all, 6));
 	memory[0] = k->value[KW_M_DRAM_PCT];
 	memory[1] = k->value[KW_M_L2_PCT];
 	memory[2] = k->value[KW_M_MEMORY_PCT];

@@ -7,6 +7,7 @@
 
 enum { LEAST_GAIN_PCT = 2 };
 #define FALLBACK_RANK 0.5
+#define HINT 0.15 /* a rule about code that is no surer than this tells what may be looked at */
 
 /* ---- the roof ---- */
 
@@ -28,14 +29,16 @@ static void roof(const struct kw_launch *k, struct kw_explained *e)
 {
 	const double *v = k->value;
 	double share = active_share(v);
-	double l1 = v[KW_M_L1_PCT] * share, sm = larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share,
-	       other = v[KW_M_MEMORY_PCT];
+	double l1 = v[KW_M_L1_PCT] * share, other = v[KW_M_MEMORY_PCT],
+	       sm = larger(larger(v[KW_M_SM_BUSY_PCT], v[KW_M_PIPE_PCT]) * share, v[KW_M_PIPE_ELAPSED_PCT]);
 	/* Bytes that cannot have moved in that time did not: a counter of them says more. */
 	bool over = v[KW_M_MEMORY_CEILING_PCT] > 105 && !isnan(v[KW_M_DRAM_PCT]);
 	double dram = over ? v[KW_M_DRAM_PCT] : larger(v[KW_M_DRAM_PCT], v[KW_M_MEMORY_CEILING_PCT]), known;
 
 	if (isnan(v[KW_M_SM_ACTIVE_SHARE]) && l1 > other)
 		l1 = other;
+	if (!isnan(v[KW_M_L1_ELAPSED_PCT]))
+		l1 = v[KW_M_L1_ELAPSED_PCT];
 	sm = larger(v[KW_M_COMPUTE_PCT], larger(sm, v[KW_M_FLOP_PCT]));
 	known = larger(dram, larger(v[KW_M_L2_PCT], l1));
 	if (other < known + 2)
@@ -311,7 +314,8 @@ static const char *without_findings(const struct kw_explained *e, const struct k
 		known += kw_launch_has(k, m);
 	if (isnan(e->roof_pct) && isnan(k->value[KW_M_DURATION_NS]) &&
 	    (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) || kw_launch_has(k, KW_M_STACK)))
-		return "no rule finds a fault in the code; what limits it takes a profile";
+		return e->count ? "no rule finds a fault in the code, only what may be worth a look; what limits it takes a profile"
+				: "no rule finds a fault in the code; what limits it takes a profile";
 	if (isnan(e->roof_pct))
 		return known ? "what was measured says nothing about a limit: no unit's share of its peak is among it"
 			     : "nothing was measured";
@@ -329,7 +333,10 @@ static bool conclude(struct kw_explained *e, const struct kw_facts *f, const str
 {
 	const struct kw_rule *first = e->count ? e->findings[0].rule : NULL;
 
-	/* Findings whose gain nobody knows say what is odd, not what the limit is. */
+	/* What a text may well be meant to hold is worth a line, and is not what limits it. */
+	if (first && first->about == KW_ABOUT_CODE && first->sure <= HINT && isnan(e->findings[0].gain) &&
+	    isnan(k->value[KW_M_DURATION_NS]))
+		first = NULL;
 	if (!first) {
 		e->bottleneck = isnan(e->roof_pct) ? "unknown" : "none";
 		e->verdict = without_findings(e, k, a);

@@ -147,30 +147,6 @@ static const struct kw_launch *partner(const struct kw_explained_input *in, size
 	return NULL;
 }
 
-static void conclude(struct kw_explained_input *in)
-{
-	const struct kw_explained *first = NULL;
-
-	for (size_t i = 0; i < in->launches.count && !first; i++) {
-		const struct kw_explained *e = &in->explained[in->order[i]];
-
-		if (e->count > 0 || !isnan(e->roof_pct))
-			first = e;
-	}
-	if (!first && in->launches.count)
-		first = &in->explained[in->order[0]];
-	if (in->message_count && (!first || first->count == 0)) {
-		in->verdict = in->messages[0].finding.rule->title;
-		in->bottleneck = in->messages[0].finding.rule->name;
-	} else if (first) {
-		in->verdict = first->verdict;
-		in->bottleneck = first->bottleneck;
-	} else {
-		in->verdict = "there is nothing in it that a rule explains";
-		in->bottleneck = "unknown";
-	}
-}
-
 /* How often a kernel is launched, where each launch is told by itself. False: out of memory. */
 static bool count_alike(struct kw_launches *l, struct kw_arena *a)
 {
@@ -192,32 +168,6 @@ static bool count_alike(struct kw_launches *l, struct kw_arena *a)
 	for (size_t i = 0; i < l->count; i++)
 		if (count[group[i]] > 1 && l->list[i]->kernel[0])
 			kw_launch_set(l->list[i], KW_M_ALIKE, (double)count[group[i]]);
-	return true;
-}
-
-bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in,
-		      const struct kw_explained_input *before, struct kw_arena *a)
-{
-	size_t n = in->launches.count;
-
-	in->explained = kw_arena_calloc(a, n + 1, sizeof(*in->explained));
-	if (!in->explained)
-		return false;
-	if (!count_alike(&in->launches, a))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct kw_launch *other = before ? partner(in, i, before) : NULL;
-
-		if (before && !other)
-			kw_launches_note(&in->launches, in->launches.list[i]->line,
-					 "no launch of '%.80s' in the first input to compare with",
-					 in->launches.list[i]->kernel);
-		if (!kw_explain_launch(set, in->launches.list[i], other, a, &in->explained[i]))
-			return false;
-	}
-	if (!sort(in, a))
-		return false;
-	conclude(in);
 	return true;
 }
 
@@ -256,7 +206,9 @@ bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, 
 		while (g < n && !same(in->launches.list[(*out)[g].first], k))
 			g++;
 		if (g == n)
-			(*out)[n++] = (struct kw_explained_group){ i, 0, 0, one, one };
+			(*out)[n++] = (struct kw_explained_group){ i, 0, i, 0, one, one };
+		if (one > in->launches.list[(*out)[g].longest]->value[KW_M_DURATION_NS])
+			(*out)[g].longest = i;
 		(*out)[g].count++;
 		(*out)[g].total_ns += ns;
 		(*out)[g].least_ns = fmin((*out)[g].least_ns, one);
@@ -265,4 +217,65 @@ bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, 
 	qsort(*out, n, sizeof(**out), by_total);
 	*count = n;
 	return true;
+}
+
+/* ---- the whole input ---- */
+
+static double surest(const struct kw_explained *e)
+{
+	return e->count ? e->findings[0].rule->sure : 0;
+}
+
+/* What the kernel that takes the most time in all is limited by; its longest launch says it. */
+static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
+{
+	const struct kw_explained *first = NULL;
+	struct kw_explained_group *list;
+	size_t n;
+
+	if (!kw_explain_groups(in, a, &list, &n))
+		return false;
+	for (size_t i = 0; i < n && !(first && !isnan(in->total_ns)); i++) {
+		const struct kw_explained *e = &in->explained[list[i].longest];
+
+		/* Without times the surest finding says most: that a clock is read too early before what could be wider. */
+		if ((e->count > 0 || !isnan(e->roof_pct)) && (!first || surest(e) > surest(first)))
+			first = e;
+	}
+	if (!first && in->launches.count)
+		first = &in->explained[in->order[0]];
+	if (in->message_count && (!first || first->count == 0)) {
+		in->verdict = in->messages[0].finding.rule->title;
+		in->bottleneck = in->messages[0].finding.rule->name;
+	} else if (first) {
+		in->verdict = first->verdict;
+		in->bottleneck = first->bottleneck;
+	} else {
+		in->verdict = "there is nothing in it that a rule explains";
+		in->bottleneck = "unknown";
+	}
+	return true;
+}
+
+bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in,
+		      const struct kw_explained_input *before, struct kw_arena *a)
+{
+	size_t n = in->launches.count;
+
+	in->explained = kw_arena_calloc(a, n + 1, sizeof(*in->explained));
+	if (!in->explained)
+		return false;
+	if (!count_alike(&in->launches, a))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct kw_launch *other = before ? partner(in, i, before) : NULL;
+
+		if (before && !other)
+			kw_launches_note(&in->launches, in->launches.list[i]->line,
+					 "no launch of '%.80s' in the first input to compare with",
+					 in->launches.list[i]->kernel);
+		if (!kw_explain_launch(set, in->launches.list[i], other, a, &in->explained[i]))
+			return false;
+	}
+	return sort(in, a) && conclude(in, a);
 }

@@ -23,11 +23,11 @@ struct kw_explained_input {
 	size_t message_count;
 	size_t *order;                    /* launches by the time that they take, longest first */
 	double total_ns;                  /* of launches whose time is known; NaN: none */
-	const char *verdict, *bottleneck; /* of the whole input: the longest launch's, or the first message's */
+	const char *verdict, *bottleneck; /* of the whole input: the kernel's that takes the most time in all, or the first message's */
 };
 /* Another kernel with the same name, grid and block. */
 struct kw_explained_group {
-	size_t first, count;              /* index in the input; how many */
+	size_t first, count, longest;     /* index in the input; how many; index of the one that takes the most time */
 	double total_ns, least_ns, most_ns;
 };
 /* A task's case against its best baseline. */

@@ -55,7 +55,7 @@ const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a)
 	double smem = (isnan(v[KW_M_STATIC_SMEM]) ? 0 : v[KW_M_STATIC_SMEM]) +
 		      (isnan(v[KW_M_DYNAMIC_SMEM]) ? 0 : v[KW_M_DYNAMIC_SMEM]);
 	struct room r = room_of(k);
-	int warps, by_registers, by_smem, by_threads, blocks;
+	int warps, by_registers, by_smem, by_threads, blocks, fewer;
 	const char *limit;
 	struct kw_buf b;
 	const char *text;
@@ -88,17 +88,21 @@ const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a)
 		blocks = by_registers;
 		limit = "registers";
 	}
-	kw_buf_printf(&b, "; with %.0f threads a block %d fit an SM (%.0f%% of its warps), limited by %s", threads,
-		      blocks, 100.0 * blocks * warps * WARP / r.threads_sm, limit);
+	kw_buf_printf(&b, "; with %.0f threads a block %d fit%s an SM (%.0f%% of its warps), limited by %s", threads,
+		      blocks, blocks == 1 ? "s" : "", 100.0 * blocks * warps * WARP / r.threads_sm, limit);
 	if (blocks == by_registers && blocks > 0 && blocks < by_threads)
-		kw_buf_printf(&b, "; %d need at most %d registers", blocks + 1, registers_for(blocks + 1, warps));
+		kw_buf_printf(&b, "; %d fit with at most %d registers", blocks + 1, registers_for(blocks + 1, warps));
 	if (blocks == by_smem && blocks > 0 && blocks < by_threads)
-		kw_buf_printf(&b, "; %d need at most %.0f bytes of shared memory", blocks + 1,
+		kw_buf_printf(&b, "; %d fit with at most %.0f bytes of shared memory", blocks + 1,
 			      floor(r.smem_sm / (blocks + 1)) - r.reserved);
 	if (blocks > 0 && registers < registers_for(blocks, warps))
 		kw_buf_printf(&b, "; up to %d registers cost no block", registers_for(blocks, warps));
-	if (blocks > 1 && registers < 255)
-		kw_buf_printf(&b, "; %d leave room for %d", blocks - 1, registers_for(blocks - 1, warps));
+	/* The next step in the other direction: fewer blocks that leave room for more registers than these do. */
+	fewer = blocks - 1;
+	while (fewer > 0 && registers_for(fewer, warps) == registers_for(blocks, warps))
+		fewer--;
+	if (fewer > 0 && registers < 255)
+		kw_buf_printf(&b, "; with up to %d only %d fit%s", registers_for(fewer, warps), fewer, fewer == 1 ? "s" : "");
 	text = b.full ? NULL : kw_arena_str(a, kw_buf_str(&b));
 	kw_buf_release(&b);
 	return text;

@@ -182,8 +182,16 @@ static enum kw_status refuse(const char *path, enum kw_input_kind kind, struct k
 	case KW_INPUT_TASK:
 		return kw_fail(err, KW_ERR_USAGE, path,
 			       "this is a task; give its candidate too: kwright explain TASK FILE");
-	case KW_INPUT_NVPROF:
+	case KW_INPUT_NCU_SOURCE:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is the source page of Nsight Compute, which has no metric of a launch; give another page of the same report: "
+			       "ncu --import REPORT --csv --page raw");
 	case KW_INPUT_ROCPROF:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is %s, whose counters are not read; of a kernel on an AMD device these are: its source, its compiler's log, and a "
+			       "table of times with the columns kernel and duration_us",
+			       kw_input_name(kind));
+	case KW_INPUT_NVPROF:
 	case KW_INPUT_GPROF:
 	case KW_INPUT_TRACE:
 		return kw_fail(
@@ -246,6 +254,16 @@ static void fill_sheet(struct kw_explained_input *in, const struct kw_hardware *
 static enum kw_status read_whole(const char *path, struct kw_explained_input *in, struct kw_buf *b,
 				 const struct kw_rule_set *set, struct kw_arena *a, struct kw_error *err)
 {
+	/* A line that a rule explains makes a text a log, whatever else is in it. */
+	if (in->kind == KW_INPUT_OTHER && b->len <= LINE_BYTES) {
+		if (!kw_explain_text(set, in, b->ptr, b->len, a))
+			return kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
+		if (in->message_count) {
+			in->kind = KW_INPUT_LOG;
+			in->launches.form = "a log";
+			return KW_OK;
+		}
+	}
 	if (!kw_input_read(in->kind, b->ptr, b->len, &in->launches))
 		return refuse(path, in->kind, err);
 	if (in->kind == KW_INPUT_CUDA)

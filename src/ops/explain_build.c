@@ -58,17 +58,15 @@ static void put_counts(struct kw_launch *k, const json_t *kernel)
 		      (double)(opcode(kernel, "LDGSTS") + opcode(kernel, "UTMALDG") + opcode(kernel, "UBLKCP")));
 }
 
-void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches *l)
+/* KW_NO: there is no disassembler here. */
+static enum kw_status disassemble(const void *cubin, size_t bytes, struct kw_launches *l, struct kw_error *err)
 {
 	json_t *counts = NULL, *kernel;
-	struct kw_error err;
 	const char *symbol;
+	enum kw_status s = kw_sass_count(cubin, bytes, &counts, err);
 
-	kw_error_reset(&err);
-	if (kw_sass_count(cubin, bytes, &counts, &err) != KW_OK) {
-		kw_launches_note(l, 0, "no opcodes: %.200s", err.text);
-		return;
-	}
+	if (s != KW_OK)
+		return s;
 	json_object_foreach (counts, symbol, kernel) {
 		struct kw_launch *k = launch_named(l, symbol);
 
@@ -76,6 +74,16 @@ void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches 
 			put_counts(k, kernel);
 	}
 	json_decref(counts);
+	return KW_OK;
+}
+
+void kw_explain_disassemble(const void *cubin, size_t bytes, struct kw_launches *l)
+{
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (disassemble(cubin, bytes, l, &err) != KW_OK)
+		kw_launches_note(l, 0, "no opcodes: %.200s", err.text);
 }
 
 /* ---- CUDA ---- */
@@ -103,7 +111,35 @@ static void merge(struct kw_launches *l, const void *cubin, size_t bytes, const 
 		kw_launch_set(k, KW_M_SPILL_LOAD, (double)usage[i].spill_load_bytes);
 		kw_launch_set(k, KW_M_STACK, (double)usage[i].stack_bytes);
 	}
-	kw_explain_disassemble(cubin, bytes, l);
+}
+
+/* Without a disassembler the PTX of the same source tells widths and opcodes; what the assembler made of it is not known. */
+static void read_ptx(struct kw_cuda_input in, struct kw_launches *l)
+{
+	static const int told[] = { KW_M_CODE_FP64,    KW_M_CODE_FP64_CONVERT, KW_M_CODE_LOCAL, KW_M_CODE_LD, KW_M_CODE_LD_WIDE, KW_M_CODE_LD_NARROW,
+				    KW_M_CODE_ST,      KW_M_CODE_ST_WIDE };
+	struct kw_cuda_output out = { 0 };
+	struct kw_launches object;
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	in.rtc = &kw_rtc_nvrtc_ptx;
+	if (kw_nvrtc_compile(&in, &out, &err) != KW_OK || !out.good) {
+		kw_launches_note(l, 0, "no opcodes: there is no nvdisasm here");
+		kw_cuda_output_release(&out);
+		return;
+	}
+	kw_launches_init(&object, l->arena, l->file);
+	kw_read_ptx(out.cubin, strnlen(out.cubin, out.cubin_bytes), &object);
+	for (size_t i = 0; i < object.count; i++) {
+		struct kw_launch *k = launch_named(l, object.list[i]->kernel);
+
+		for (size_t m = 0; k && m < sizeof(told) / sizeof(told[0]); m++)
+			if (kw_launch_has(object.list[i], told[m]))
+				kw_launch_set(k, told[m], object.list[i]->value[told[m]]);
+	}
+	kw_launches_note(l, 0, "opcodes and widths are those of its PTX: there is no nvdisasm here");
+	kw_cuda_output_release(&out);
 }
 
 /* A candidate has the builder header in front of it; other sources might have names of their own that are in it. */
@@ -126,6 +162,7 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 	struct kw_cuda_usage usage[MAX_USAGE];
 	struct kw_cuda_toolkit kit;
 	struct kw_cuda_output out = { 0 };
+	struct kw_cuda_input in;
 	struct kw_diagnostics d;
 	struct kw_error err;
 	char include[2][KW_CUDA_PATH + 4];
@@ -150,20 +187,23 @@ void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l
 		kw_launches_note(l, 0, "facts are of the text alone: there is no NVRTC here");
 		return;
 	}
-	if (kw_nvrtc_compile(&(struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len,
-			     .header = builder_header(text, len, l->arena), .options = options,
-			     .timeout_ms = COMPILE_MS }, &out, &err) != KW_OK) {
+	in = (struct kw_cuda_input){ .kit = &kit, .source = device, .source_len = len, .header = builder_header(text, len, l->arena), .options = options,
+				     .timeout_ms = COMPILE_MS };
+	if (kw_nvrtc_compile(&in, &out, &err) != KW_OK) {
 		kw_launches_note(l, 0, "facts are of the text alone: %.200s", err.text);
 		return;
 	}
 	kw_diagnostics_init(&d, KW_CUDA_FILE, l->file);
 	used = kw_cuda_log_parse(&d, out.log, text, &kit, usage, MAX_USAGE);
-	if (out.good)
+	if (out.good) {
 		merge(l, out.cubin, out.cubin_bytes, usage, used);
-	else
+		if (disassemble(out.cubin, out.cubin_bytes, l, &err) != KW_OK)
+			read_ptx(in, l);
+	} else {
 		kw_launches_note(l, d.count ? d.list[0].line : 0,
 				 "facts are of the text alone: it does not compile by itself (%.200s)",
 				 d.count ? d.list[0].message : out.what);
+	}
 	kw_diagnostics_release(&d);
 	kw_cuda_output_release(&out);
 }

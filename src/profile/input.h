@@ -31,6 +31,7 @@
 	X(TASK, "a task")                                   \
 	X(NVPROF, "a report of nvprof")                     \
 	X(ROCPROF, "a report of rocprof")                   \
+	X(NCU_SOURCE, "the source page of Nsight Compute")  \
 	X(GPROF, "a report of gprof")                       \
 	X(TRACE, "a trace for a browser")                   \
 	X(OTHER, "text of another kind")

@@ -134,6 +134,26 @@ void kw_launch_set(struct kw_launch *k, int metric, double v)
 				 kw_metric_name(metric), *at, v);
 }
 
+void kw_launch_set_as(struct kw_launch *k, int metric, struct kw_str name, double v)
+{
+	int rank;
+
+	if (metric < 0 || metric >= KW_M_COUNT || !isfinite(v))
+		return;
+	if (kw_metric_is_greatest(metric)) {
+		k->value[metric] = fmax(k->value[metric], v);
+		return;
+	}
+	rank = kw_metric_rank(metric, name);
+	rank = rank < UINT8_MAX ? rank : UINT8_MAX;
+	if (isnan(k->value[metric]) || rank < k->rank[metric]) {
+		k->value[metric] = v;
+		k->rank[metric] = (uint8_t)rank;
+	} else if (rank == k->rank[metric]) {
+		kw_launch_set(k, metric, v);
+	}
+}
+
 void kw_launch_add_count(struct kw_launch *k, int metric, double v)
 {
 	k->value[metric] = (isnan(k->value[metric]) ? 0 : k->value[metric]) + v;

@@ -34,6 +34,7 @@ struct kw_launch {
 	int line;                         /* of the input, from 1 */
 	int64_t grid[3], block[3];        /* 0: not told */
 	double value[KW_M_COUNT];         /* NaN: missing */
+	uint8_t rank[KW_M_COUNT];         /* how well the name that a value came under says it; 0: best */
 	const char *const *unknown;       /* names that the profiler did not know (n/a) */
 	size_t unknown_count;
 	const struct kw_profiler_rule *rules; /* newest first */
@@ -86,6 +87,9 @@ void kw_launches_note(struct kw_launches *l, int line, const char *fmt, ...) __a
 void kw_launches_outcome(struct kw_launches *l, enum kw_outcome o);
 /* A second value for the same metric that differs by more than 2% is noted, and the first is kept. */
 void kw_launch_set(struct kw_launch *k, int metric, double v);
+/* A value under one of a tool's names: a better name (kw_metric_rank) replaces what a worse one said, and of the parts of one unit the
+ * busiest stays (kw_metric_is_greatest). */
+void kw_launch_set_as(struct kw_launch *k, int metric, struct kw_str name, double v);
 static inline bool kw_launch_has(const struct kw_launch *k, int metric)
 {
 	return k->value[metric] == k->value[metric];

@@ -106,6 +106,11 @@ int kw_metric_rank(int m, struct kw_str alias)
 	return INT_MAX;
 }
 
+bool kw_metric_is_greatest(int m)
+{
+	return m == KW_M_TENSOR_PART_PCT || m == KW_M_TENSOR_ELAPSED_PCT || m == KW_M_TENSOR_INST;
+}
+
 int kw_metric_by_name(const char *name)
 {
 	for (int m = 0; m < KW_M_COUNT; m++)

@@ -35,6 +35,8 @@ const char *kw_quantity_unit(enum kw_quantity d);      /* "ns", "bytes", "%"; ""
 int kw_metric_find(struct kw_str alias, enum kw_quantity dim);
 /* How well a tool's name says what the metric is: 0 the best of its names; a large number for one that is not listed. */
 int kw_metric_rank(int m, struct kw_str alias);
+/* Several names are parts of one unit (the matrix units by type): the largest value is the unit's. */
+bool kw_metric_is_greatest(int m);
 /* By our own name; -1: none. */
 int kw_metric_by_name(const char *name);
 /* The name of ours or a tool's that is nearest to a slip; NULL: none near. */

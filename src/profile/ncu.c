@@ -79,6 +79,20 @@ bool kw_ncu_triple(struct kw_str s, int64_t out[3])
 
 /* ---- a value ---- */
 
+/* The matrix units have a counter for each type, under names that change with the architecture: sm__inst_executed_pipe_tensor_op_gmma, … */
+static int tensor_part(struct kw_str name)
+{
+	const char *at = memmem(name.ptr, name.len, "pipe_tensor", 11);
+
+	if (name.len < 12 || name.ptr[0] != 's' || name.ptr[1] != 'm' || !(at || holds(name, "pipe_uniform_tensor")))
+		return -1;
+	if (holds(name, ".avg.pct_of_peak_sustained_active") || holds(name, ".max.pct_of_peak_sustained_active"))
+		return KW_M_TENSOR_PART_PCT;
+	if (holds(name, ".avg.pct_of_peak_sustained_elapsed"))
+		return KW_M_TENSOR_ELAPSED_PCT;
+	return holds(name, "inst_executed_pipe_") && name.len > 4 && memcmp(name.ptr + name.len - 4, ".sum", 4) == 0 ? KW_M_TENSOR_INST : -1;
+}
+
 /* sm__X and smsp__X count the same; the largest of all units stands for the mean where that was not asked for. */
 static int find_form(struct kw_str name, enum kw_quantity dim)
 {
@@ -102,7 +116,7 @@ static int find_form(struct kw_str name, enum kw_quantity dim)
 					 (size_t)snprintf(text, sizeof(text), "%.*s.avg%.*s", (int)(max - name.ptr),
 							  name.ptr, (int)(name.ptr + name.len - max - 4), max + 4) },
 			dim);
-	return m;
+	return m >= 0 ? m : tensor_part(name);
 }
 
 /* "Stall Long Scoreboard" and "Stall: Long Scoreboard" are one name. */
@@ -165,7 +179,7 @@ void kw_ncu_value(struct kw_ncu *r, struct kw_launch *k, struct kw_str name, str
 	}
 	m = find_metric(name, dim);
 	if (m >= 0)
-		kw_launch_set(k, m, v * scale);
+		kw_launch_set_as(k, m, name, v * scale);
 }
 
 /* ---- the header ---- */
@@ -481,7 +495,7 @@ static void choose_columns(struct kw_ncu *r)
 	for (size_t i = 0; i < r->header_count; i++) {
 		int m = r->wide[i].metric, now;
 
-		if (m < 0)
+		if (m < 0 || kw_metric_is_greatest(m))
 			continue;
 		now = kw_metric_rank(m, kw_str_from(r->wide[i].name));
 		if (best[m] >= 0 && now >= rank[m]) {
@@ -523,7 +537,7 @@ static void wide_row(struct kw_ncu *r)
 			continue;
 		if (kw_number_read(text, r->style, &v)) {
 			if (r->wide[i].metric >= 0)
-				kw_launch_set(k, r->wide[i].metric, v * r->wide[i].scale);
+				kw_launch_set_as(k, r->wide[i].metric, kw_str_from(r->wide[i].name), v * r->wide[i].scale);
 		} else if (kw_number_is_missing(text) && text.len) {
 			kw_launch_unknown(k, kw_str_from(r->wide[i].name));
 		}

@@ -266,6 +266,18 @@ static bool is_operator(const struct kw_tokens *t, size_t i)
 	return is_any(t, i, list);
 }
 
+/* max(x, 0.0), pow(x, 2.0): of functions with overloads the one of doubles is taken, and a float beside the literal is converted. */
+static bool is_overload_argument(const struct scan *s, size_t i)
+{
+	static const char *const names[] = { "pow", "max", "min", "fmax", "fmin", "fmod", "atan2", "hypot", "fma", "fdim", "copysign", NULL };
+	size_t open = i;
+
+	while (open > s->from && i - open < 60 && !kw_token_is(s->t, open, ";") &&
+	       !(kw_token_is(s->t, open, "(") && s->t->list[open].match > i))
+		open--;
+	return kw_token_is(s->t, open, "(") && open > s->from && is_any(s->t, open - 1, names) && !kw_token_is(s->t, open - 2, ".");
+}
+
 static void literal(struct scan *s, size_t i)
 {
 	size_t before = i - 1;
@@ -276,7 +288,7 @@ static void literal(struct scan *s, size_t i)
 	    s->t->list[before - 1].kind == KW_TOKEN_MARK)
 		before--;
 	/* `float x = 0.0;` and T(0.5) are converted when compiled; in an expression the double spreads. */
-	if (is_operator(s->t, before) || is_operator(s->t, i + 1))
+	if (is_operator(s->t, before) || is_operator(s->t, i + 1) || (!s->opencl && is_overload_argument(s, i)))
 		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);
 }
 
@@ -324,13 +336,24 @@ static bool is_atomic(const struct kw_tokens *t, size_t i)
 	return kw_token_is(t, i + 1, "(") && is_any(t, i, names);
 }
 
+/* atomicAdd(&bins[threadIdx.x], v): the lanes of a warp have an address each. */
+static bool is_own_address(const struct scan *s, size_t from, size_t to)
+{
+	static const char *const folds[] = { "%", "/", ">>", "&", "[", NULL };
+
+	for (size_t k = from; k < to; k++)
+		if (kw_token_is(s->t, k, "[") && s->t->list[k].match > k)
+			return holds_lane(s, k + 1, s->t->list[k].match) && !kw_tokens_hold(s->t, k + 1, s->t->list[k].match, folds);
+	return false;
+}
+
 static void atomic(struct scan *s, size_t i)
 {
-	size_t end = s->t->list[i + 1].match;
+	size_t end = s->t->list[i + 1].match, address = i + 2;
 	bool shared = false;
 
-	for (size_t k = i + 2; k < end && !kw_token_is(s->t, k, ","); k++)
-		shared = shared || find_name(s, k, SHARED);
+	for (; address < end && !kw_token_is(s->t, address, ","); address++)
+		shared = shared || find_name(s, address, SHARED);
 	if (shared) {
 		fact(s, KW_M_CODE_ATOMIC_SHARED, i);
 		if (i >= s->guard_end && s->loop_count)
@@ -340,6 +363,8 @@ static void atomic(struct scan *s, size_t i)
 	fact(s, KW_M_CODE_ATOMIC_GLOBAL, i);
 	if (i < s->guard_end)
 		kw_launch_add_count(s->k, KW_M_CODE_ATOMIC_GUARDED, 1);
+	else if (is_own_address(s, i + 2, address))
+		kw_launch_add_count(s->k, KW_M_CODE_ATOMIC_OWN, 1);
 	else if (s->loop_count)
 		fact(s, KW_M_CODE_ATOMIC_LOOP, i);
 }
@@ -401,6 +426,41 @@ static long lane_factor(const struct scan *s, size_t from, size_t to)
 	return 0;
 }
 
+/* How many fields `struct NAME { … }` has in this file; 0: it is not here. */
+static size_t fields_of(const struct scan *s, size_t type)
+{
+	for (size_t i = 0; i + 2 < s->t->count; i++) {
+		size_t open = kw_token_is(s->t, i + 1, "{") ? i + 1 : i + 2, n = 0;
+
+		if (!kw_token_is(s->t, i, "struct") || !kw_token_is(s->t, open, "{") || s->t->list[open].match <= open)
+			continue;
+		if (!(open == i + 2 && kw_token_same(s->t, i + 1, type)) && !kw_token_same(s->t, s->t->list[open].match + 1, type))
+			continue;
+		for (size_t k = open; k < s->t->list[open].match; k++)
+			n += kw_token_is(s->t, k, ";") || kw_token_is(s->t, k, ",");
+		return n;
+	}
+	return 0;
+}
+
+/* p[i].x with a lane's i and a pointer to a structure of three fields or more that this file declares. */
+static bool is_structure_access(const struct scan *s, size_t i, size_t close)
+{
+	if (!kw_token_is(s->t, close + 1, "."))
+		return false;
+	for (size_t k = s->from + 2; k < s->to; k++) {
+		size_t type = k - 1;
+
+		if (!kw_token_same(s->t, k, i))
+			continue;
+		while (type > s->from && (kw_token_is(s->t, type, "__restrict__") || kw_token_is(s->t, type, "restrict") ||
+					  kw_token_is(s->t, type, "const") || kw_token_is(s->t, type, "*")))
+			type--;
+		return kw_token_is(s->t, k - 1, "*") + kw_token_is(s->t, k - 2, "*") > 0 && fields_of(s, type) >= 3;
+	}
+	return false;
+}
+
 static void subscript(struct scan *s, size_t i)
 {
 	const struct name *tile = find_name(s, i, SHARED), *local = find_name(s, i, LOCAL_ARRAY);
@@ -439,6 +499,8 @@ static void subscript(struct scan *s, size_t i)
 	}
 	if (factor == -1 || factor > 8)
 		fact(s, KW_M_CODE_STRIDED, i);
+	else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
+		fact(s, KW_M_CODE_AOS, i);
 }
 
 /* acc += a[…] * b[…] in a loop, where one index steps by rows. */
@@ -487,12 +549,31 @@ static void loop(struct scan *s, size_t i)
 		fact(s, KW_M_CODE_SERIAL, i);
 }
 
+/* if (tid % (2 * k) == 0) in a loop: neighbouring lanes part. A constant multiple of a warp parts whole warps only. */
+static void divergent(struct scan *s, size_t open, size_t close)
+{
+	for (size_t k = open + 1; k + 1 < close; k++) {
+		bool lane = (s->t->list[k].kind == KW_TOKEN_WORD && find_name(s, k, LANE)) ||
+			    (kw_token_is(s->t, k, "x") && kw_token_is(s->t, k - 2, "threadIdx"));
+		long by = k + 2 < close ? value_of(s, k + 2) : 0;
+
+		if (!lane || !s->loop_count || !(kw_token_is(s->t, k + 1, "%") || kw_token_is(s->t, k + 1, "&")))
+			continue;
+		if (kw_token_is(s->t, k + 1, "%") ? by % 32 != 0 || by == 0 : by > 0 && by < 31 && (by & (by + 1)) == 0) {
+			fact(s, KW_M_CODE_DIVERGENT, open);
+			return;
+		}
+	}
+}
+
 static void guard(struct scan *s, size_t i)
 {
 	static const char *const names[] = { "threadIdx",    "lane",   "lane_id",   "laneId", "tid",
 					     "get_local_id", "laneid", "warp_lane", NULL };
 	size_t open = i + 1, close = s->t->list[open].match;
 
+	if (close > open)
+		divergent(s, open, close);
 	if (close <= open || !kw_tokens_hold(s->t, open, close, names))
 		return;
 	for (size_t k = open; k + 1 < close; k++)

@@ -1,4 +1,5 @@
 /* Clocks around launches, in host code of CUDA and in Python: is the device waited for, is a flush inside the window. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,7 +133,7 @@ static enum event python_event(struct kw_str line, bool device)
 	if (holds_any(line, flushes) && holds(line, "(") && !kw_str_starts(line, "def "))
 		return FLUSH;
 	/* Any call may launch once the device is used at all. */
-	if (device && holds(line, "(") && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
+	if (device && (holds(line, "(") || holds(line, " @ ")) && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
 	    !kw_str_starts(line, "print") && !kw_str_starts(line, "import") && !kw_str_starts(line, "if ") &&
 	    !kw_str_starts(line, "with ") && !kw_str_starts(line, "class ") && !kw_str_starts(line, "@") &&
 	    !holds(line, "Event("))
@@ -140,8 +141,14 @@ static enum event python_event(struct kw_str line, bool device)
 	return NOTHING;
 }
 
+enum { MAX_RANGES = 16 };
+struct ranges {
+	struct kw_str name[MAX_RANGES];
+	size_t count;
+};
+
 /* tl.arange(0, 200): a block that is no power of two. */
-static void arange(struct kw_launches *out, struct kw_str line, int number)
+static void arange(struct kw_launch *kernel, struct kw_str line, int number)
 {
 	const char *at = memmem(line.ptr, line.len, "tl.arange(", 10), *comma, *end = line.ptr + line.len;
 	int64_t n = 0;
@@ -153,16 +160,50 @@ static void arange(struct kw_launches *out, struct kw_str line, int number)
 		else if (*p != ' ')
 			return;
 	}
-	if (n > 0 && (n & (n - 1)) != 0) {
+	if (kernel && n > 0 && (n & (n - 1)) != 0) {
 		int64_t power = 1;
 
 		while (power < n)
 			power *= 2;
-		kw_launches_note(out, number,
-				 "arange's range must be a power of 2: %lld is none; use %lld (triton.next_power_of_2) "
-				 "and a mask i < %lld",
-				 (long long)n, (long long)power, (long long)n);
+		kw_launch_set(kernel, KW_M_CODE_BLOCK_LENGTH, (double)n);
+		kw_launch_set(kernel, KW_M_CODE_BLOCK_POWER, (double)power);
+		kw_launch_place(kernel, KW_M_CODE_BLOCK_LENGTH, number, line);
 	}
+}
+
+/* `r = tl.arange(0, N)`, also with something added: r runs with the lanes. */
+static void lane_name(struct ranges *r, struct kw_str line)
+{
+	const char *equals = memchr(line.ptr, '=', line.len);
+	struct kw_str name;
+
+	if (!equals || !holds(line, "tl.arange(") || r->count == MAX_RANGES)
+		return;
+	name = kw_str_trim((struct kw_str){ line.ptr, (size_t)(equals - line.ptr) });
+	for (size_t i = 0; i < name.len; i++)
+		if (!isalnum((unsigned char)name.ptr[i]) && name.ptr[i] != '_')
+			return;
+	if (name.len && !holds((struct kw_str){ equals, (size_t)(line.ptr + line.len - equals) }, "["))
+		r->name[r->count++] = name;
+}
+
+/* tl.load(x + r * cols + c): neighbouring lanes are a row apart. Blocks of two dimensions have one that runs along memory. */
+static bool is_strided(const struct ranges *r, struct kw_str line)
+{
+	if ((!holds(line, "tl.load(") && !holds(line, "tl.store(")) || holds(line, "["))
+		return false;
+	for (size_t n = 0; n < r->count; n++)
+		for (size_t i = 0; i + r->name[n].len < line.len; i++) {
+			const char *p = line.ptr + i, *end = line.ptr + line.len, *next = p + r->name[n].len;
+
+			if (memcmp(p, r->name[n].ptr, r->name[n].len) != 0 || (i && (isalnum((unsigned char)p[-1]) || p[-1] == '_')))
+				continue;
+			while (next < end && *next == ' ')
+				next++;
+			if (next + 1 < end && *next == '*' && next[1] != '*')
+				return true;
+		}
+	return false;
 }
 
 void kw_read_python(const char *text, size_t len, struct kw_launches *out)
@@ -171,6 +212,7 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 	bool device = holds(all, "cuda") || holds(all, "triton");
 	struct window w = { .out = out };
 	struct kw_launch *kernel = NULL;
+	struct ranges lanes = { .count = 0 };
 	int number = 0;
 
 	out->form = "Python source";
@@ -183,8 +225,14 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 		line = kw_str_trim(line);
 		if (line.len == 0)
 			continue;
-		arange(out, line, number);
+		arange(kernel, line, number);
+		lane_name(&lanes, line);
+		if (kernel && is_strided(&lanes, line)) {
+			kw_launch_add_count(kernel, KW_M_CODE_STRIDED, 1);
+			kw_launch_place(kernel, KW_M_CODE_STRIDED, number, line);
+		}
 		if (kw_str_starts(line, "@triton.jit")) {
+			lanes.count = 0;
 			kernel = kw_launches_add(out, KW_STR("a Triton kernel"), number);
 			if (kernel)
 				kernel->value[KW_M_GPU] = 1;

@@ -132,12 +132,16 @@ static void profiler_rules(const struct kw_launch *k, bool whole, struct kw_buf 
 				      "ours above is capped by the roofline");
 }
 
-static void launch(const struct kw_explained *e, bool whole, struct kw_buf *out)
+/* of: how many launches of this kernel it stands for, as the longest of them. */
+static void launch(const struct kw_explained *e, size_t of, bool whole, struct kw_buf *out)
 {
 	const struct kw_launch *k = e->launch;
 	size_t shown = whole ? e->count : e->count < SHOWN_FINDINGS ? e->count : SHOWN_FINDINGS;
 
-	kw_buf_printf(out, "%s%s\n", k->kernel[0] ? k->kernel : "launch ", k->kernel[0] ? "" : k->id);
+	kw_buf_printf(out, "%s%s", k->kernel[0] ? k->kernel : "launch ", k->kernel[0] ? "" : k->id);
+	if (of > 1)
+		kw_buf_printf(out, " (the longest of %zu launches)", of);
+	kw_buf_addc(out, '\n');
 	kw_buf_printf(out, "  => %s\n", e->verdict);
 	if (k->grid[0] || k->block[0]) {
 		kw_buf_addz(out, " ");
@@ -158,6 +162,7 @@ static void launch(const struct kw_explained *e, bool whole, struct kw_buf *out)
 	kw_buf_addc(out, '\n');
 }
 
+/* Of many launches: a table of the kernels, and the longest launch of each. */
 static bool groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_buf *out)
 {
 	struct kw_explained_group *list;
@@ -170,7 +175,7 @@ static bool groups(const struct kw_explained_input *in, struct kw_arena *a, stru
 	kw_table_init(&t, a, "<>>>>><");
 	kw_table_row(&t, "kernel", "blocks", "launches", "time", "least", "most", "limit");
 	for (size_t i = 0; i < n && i < SHOWN_GROUPS; i++) {
-		const struct kw_explained *e = &in->explained[list[i].first];
+		const struct kw_explained *e = &in->explained[list[i].longest];
 		char blocks[32] = "", count[32], total[64] = "", least[64] = "", most[64] = "";
 
 		if (kw_launch_has(e->launch, KW_M_GRID))
@@ -188,6 +193,8 @@ static bool groups(const struct kw_explained_input *in, struct kw_arena *a, stru
 	if (n > SHOWN_GROUPS)
 		kw_buf_printf(out, "  and %zu more; --json has all\n", n - SHOWN_GROUPS);
 	kw_buf_addc(out, '\n');
+	for (size_t i = 0; i < n && i < SHOWN_LAUNCHES; i++)
+		launch(&in->explained[list[i].longest], list[i].count, false, out);
 	return !t.failed;
 }
 
@@ -216,8 +223,8 @@ static void notes(const struct kw_launches *l, bool whole, struct kw_buf *out)
 
 static bool input(const struct kw_explained_input *in, bool whole, struct kw_arena *a, struct kw_buf *out)
 {
-	size_t n = in->launches.count, shown = n <= SHOWN_LAUNCHES || whole ? n : SHOWN_LAUNCHES;
-
+	size_t n = in->launches.count;
+	bool many = n > SHOWN_LAUNCHES && !whole;
 	bool said = strcmp(in->launches.form, kw_input_name(in->kind)) == 0 || in->launches.form[0] == '\0';
 
 	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), said ? "" : ": ",
@@ -229,10 +236,10 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 		kw_buf_printf(out, "line %d%s: %s\n", m->line, m->count > 1 ? " (and again)" : "", m->text);
 		finding(&m->finding, i + 1, NULL, out);
 	}
-	if (n > SHOWN_LAUNCHES && !groups(in, a, out))
+	if (many && !groups(in, a, out))
 		return false;
-	for (size_t i = 0; i < shown; i++)
-		launch(&in->explained[n > SHOWN_LAUNCHES ? in->order[i] : i], whole, out);
+	for (size_t i = 0; i < n && !many; i++)
+		launch(&in->explained[n > SHOWN_LAUNCHES ? in->order[i] : i], 1, whole, out);
 	notes(&in->launches, whole, out);
 	return true;
 }
