@@ -22,13 +22,15 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 import types
 
 CONTROL = 3
-START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC = 0x6B77, 0x6B78, 0x6B79, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7D, 0x6B7E, 0x6B7F
-DRIVER, TRUSTED = 1, 2
-READY, LOADED, DONE, MACHINE, FORKED, RAISED = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283
+START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC, ANSWER = (0x6B77, 0x6B78, 0x6B79, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7D, 0x6B7E, 0x6B7F,
+                                                               0x6B80)
+DRIVER, TRUSTED, TRITON, INTERPRETER = 1, 2, 4, 8
+READY, LOADED, DONE, MACHINE, FORKED, RAISED, ASK = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283, 0x7284
 LANDLOCK, SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 2, 4, 8, 32, 64, 128, 256, 512, 1024
 REPLY = struct.Struct("<IiQQIIii160s")
 ONE_MAP = struct.Struct("<QQQQII")
@@ -36,11 +38,17 @@ DEVICE_MAP = struct.Struct("<QQQII")
 OUTPUT = struct.Struct("<QII8q8q")
 TEXT_BYTES = 2048
 MESSAGE_BYTES = 1 << 20
+ASK_BYTES = 1 << 20  # of a question, at the end of the report
 LIBRARY_BYTES = 512 << 20
 PAGE_BYTES = 4096
 MALLOC_KEEPS = 32 << 20  # DEFAULT_MMAP_THRESHOLD_MAX of glibc
 # What happened, for the judge; src/device/module.c has the classes.
-MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE, ILLEGAL = range(1, 12)
+(MEMORY, SETUP, CRASH, EXITED, SYNTAX, UNDEFINED, INCLUDE, FORBIDDEN, PLAN, TYPE, ILLEGAL, RESOURCES, ARCHITECTURE, BUILD_TIME,
+ LAUNCH_RESOURCES, TOO_MUCH) = range(1, 17)
+# As what handles kernels classes what it refuses.
+OF_KERNELS = {"syntax": SYNTAX, "undefined": UNDEFINED, "include": INCLUDE, "plan": PLAN, "type": TYPE, "resources": RESOURCES,
+              "architecture": ARCHITECTURE, "timeout": BUILD_TIME,
+              "illegal": ILLEGAL, "too_much": TOO_MUCH}  # these two of an interpreter
 # What moves data or makes room for it, and computes nothing.
 MOVING = frozenset("""
     alias arange as_strided cat clone constant_pad_nd contiguous copy copy_ detach empty empty_like empty_permuted empty_strided expand
@@ -136,8 +144,10 @@ def zygote():
         if not data:
             return
         flags, = struct.unpack_from("<I", data, 4)
+        if flags & TRITON:
+            import_triton(flags & INTERPRETER)
         try:
-            pid, layers = fork_for_the_judge(flags)  # neither driver nor compilers work in namespaces
+            pid, layers = fork_for_the_judge(flags & (DRIVER | TRUSTED))  # neither driver nor compilers work in namespaces
         except OSError as e:
             reply(control, MACHINE, number=e.errno or 0, text=str(e))
             os.close(fds[0])
@@ -172,6 +182,22 @@ def prepare(driver, trusted):
 
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
+
+
+def import_triton(interpreted):
+    """Once, for all players of modules that want it; without one they meet that themselves."""
+    if "triton" in sys.modules:
+        return
+    if interpreted:  # which decides what its own functions become
+        os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        import triton
+        import triton.language.extra.libdevice
+        import triton.testing
+    except Exception:
+        pass
+    gc.collect()
+    gc.freeze()
 
 
 # ---- a GPU ----
@@ -280,6 +306,7 @@ class Player:
         self.held = []
         self.ready_arguments = []
         self.trace = False
+        self.nonce, self.asking = 0, threading.Lock()
 
     # -- trusted start-up --
 
@@ -299,6 +326,7 @@ class Player:
             if not data:
                 return
             op, count, nonce = struct.unpack_from("<IIQ", data)
+            self.nonce = nonce
             if op == LOAD:
                 self.load(fds[0], count != 0, nonce)
             elif op == STAGE:
@@ -335,6 +363,7 @@ class Player:
         self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
         self.outputs = self.spec["outputs"]
         torch.set_num_threads(threads)
+        self.prepare_triton()
         if self.spec["perturb"]:
             libc.mallopt(-6, self.spec["perturb"])  # fresh memory is no zeros, and not the same twice
         # Where malloc's own limits end up in a program that has run for a while. They rise with what is freed, so that two players which
@@ -497,6 +526,33 @@ class Player:
         resource.setrlimit(resource.RLIMIT_FSIZE, (self.report_bytes, self.report_bytes))
         return source
 
+    def prepare_triton(self):
+        """Files of python/ that came with the spec of a module that imports it: its kernels are compiled by the judge's compiler, or
+        interpreted."""
+        told = self.spec.get("triton")
+        if told and told["interpreted"] and not importlib.util.find_spec("numpy"):
+            raise Lacking("Triton's interpreter needs numpy, which it does not bring: pip install numpy")
+        if not told or "triton" not in sys.modules:
+            return
+        for name, text in told["files"]:
+            code = sys.modules["kwright_" + name] = types.ModuleType("kwright_" + name)
+            exec(compile(text, f"<kwright/python/{name}.py>", "exec"), code.__dict__)
+        code.install(self.ask, told["sm"])
+
+    def ask(self, question):
+        """Of the judge, while a command is carried out; the clock runs on."""
+        if len(question) > ASK_BYTES:
+            raise RuntimeError(f"a Triton kernel of {len(question)} bytes with what it refers to: at most {ASK_BYTES} can be compiled at once")
+        with self.asking:
+            begin = self.report_bytes - ASK_BYTES
+            self.report[begin:begin + len(question)] = question
+            reply(self.control, ASK, number=len(question), nonce=self.nonce)
+            data, fds, _, _ = socket.recv_fds(self.control, MESSAGE_BYTES, 1)
+            if not data or struct.unpack_from("<I", data)[0] != ANSWER:
+                os._exit(121)
+            with open(fds[0], "rb") as f:
+                return f.read()
+
     def load_inline(self, *args, **kwargs):
         """What was compiled before; by content, whatever it is called."""
         key = key_of(**{**dict(zip(INLINE_PARAMETERS, args)), **kwargs})
@@ -569,8 +625,8 @@ class Player:
         else:
             return
         if by_triton(sys._getframe()):
-            self.tell(SETUP, "a Triton kernel that is compiled when it is called needs files and a compiler, which a module may not have; "
-                             "write its kernels with `#@ kernel` lines, which are compiled ahead" + self.place(), 0)
+            self.tell(SETUP, "Triton asked for a file or a compiler of its own, which a module may not have; kernels with @triton.jit that "
+                             "are launched as usual are compiled for it" + self.place(), 0)
         else:
             self.tell(FORBIDDEN, f"it asked the system for what a kernel never needs: {what}{self.place()}", 0)
         os._exit(122)
@@ -745,12 +801,41 @@ class Player:
         elif frame:
             source = linecache.getline(self.spec["file"], line).strip()
             where = f" ({self.spec['file']}:{line}: {source[:120]})"
+        if hasattr(e, "words"):  # the compiler's, about a kernel
+            line = e.line or line
+            source = linecache.getline(self.spec["file"], line).strip()
+            where, text = f" ({self.spec['file']}:{line}: {source[:120]})" if line else "", e.words
+        elif lacking := self.lacking(e):
+            text = lacking
         kind = self.kind(e, frame)
         if kind == FORBIDDEN:
             text = f"it asked the system for what a kernel never needs: {text}"
         self.tell(kind, text[:600] + where, nonce)
 
+    @staticmethod
+    def lacking(e):
+        """A launch that does not give a kernel's parameters their values: Triton names a function of its own."""
+        tb, kernel = e.__traceback__, None
+        while tb:
+            own = tb.tb_frame.f_locals.get("self")
+            kernel = own if type(own).__name__ == "JITFunction" else kernel
+            tb = tb.tb_next
+        if not isinstance(e, TypeError) or not kernel or "dynamic_func()" not in str(e):
+            return None
+        constants = [p.name for p in kernel.params if p.is_constexpr and f"'{p.name}'" in str(e)]
+        if "missing" in str(e) and constants:
+            return f"constexpr '{constants[0]}' of '{kernel.__name__}' has no value: the launch must give it ({constants[0]}=...)"
+        return str(e).replace("dynamic_func()", f"the launch of '{kernel.__name__}'")
+
     def kind(self, e, frame):
+        if hasattr(e, "words"):
+            return OF_KERNELS.get(e.kind, TYPE)
+        if type(e).__name__ == "OutOfResources":
+            return LAUNCH_RESOURCES
+        if isinstance(e, AssertionError) and "num_warps must be" in str(e):
+            return PLAN
+        if self.lacking(e):
+            return PLAN if "constexpr" in self.lacking(e) else TYPE
         if isinstance(e, MemoryError) or "can't allocate memory" in str(e) or "out of memory" in str(e):
             return MEMORY
         if "illegal memory access" in str(e) or "misaligned address" in str(e):

@@ -153,26 +153,38 @@ static enum kw_status make_question(struct build *b, struct kw_error *err)
 	return b->question || b->out->cls != KW_V_OK ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source");
 }
 
+enum kw_status kw_triton_hash(struct kw_hasher *h, const struct kw_python_found *python, const char *file, struct kw_error *err)
+{
+	const char *const files[] = { "python/triton_source.py", "python/triton_compile.py", file };
+	static const char *const outside[] = { "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH" };
+	struct kw_arena arena;
+	enum kw_status s = KW_OK;
+
+	kw_arena_init(&arena, 8 << 20);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && files[i] && s == KW_OK; i++) {
+		char *text;
+		size_t len;
+
+		s = kw_data_read(files[i], &arena, &text, &len, err);
+		if (s == KW_OK)
+			kw_hasher_add(h, files[i], text, len);
+	}
+	kw_arena_release(&arena);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		kw_hasher_addz(h, outside[i], getenv(outside[i]) ? getenv(outside[i]) : "");
+	kw_hasher_addz(h, "triton", python->triton);
+	kw_hasher_addz(h, "python", python->version);
+	return s;
+}
+
 static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
 {
-	static const char *const files[] = { "python/triton_source.py", "python/triton_compile.py" };
-	static const char *const outside[] = { "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH" };
 	struct kw_hasher h;
 	struct kw_buf text;
 	enum kw_status s = kw_build_key(&h, "triton 1", b->c, "", 0, err);
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && s == KW_OK; i++) {
-		char *file;
-		size_t len;
-
-		s = kw_data_read(files[i], &b->arena, &file, &len, err);
-		if (s == KW_OK)
-			kw_hasher_add(&h, files[i], file, len);
-	}
-	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-		kw_hasher_addz(&h, outside[i], getenv(outside[i]) ? getenv(outside[i]) : "");
-	kw_hasher_addz(&h, "triton", b->python.triton);
-	kw_hasher_addz(&h, "python", b->python.version);
+	if (s == KW_OK)
+		s = kw_triton_hash(&h, &b->python, NULL, err);
 	kw_hasher_addz(&h, "kind", b->out->artefact.kind);
 	kw_buf_init(&text, 64 << 20);
 	if (s == KW_OK)
@@ -185,33 +197,40 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 
 /* ---- the compiler's process ---- */
 
-static enum kw_status make_box(struct build *b, struct kw_sandbox **out, struct kw_error *err)
+enum kw_status kw_triton_start(const char *file, const char *dir, unsigned wants, struct kw_python **out, struct kw_error *err)
 {
+	char tmp[PATH_MAX + 8], home[PATH_MAX + 8];
+	/* Its own folder is all that it may write to; no user's settings. */
+	const char *env[] = { tmp, home, "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", NULL };
+	struct kw_python_opts o = { .file = file, .wants = wants, .env = env, .cwd = dir };
+	struct kw_python_found python;
 	const char *const *read = NULL;
-	enum kw_status s = kw_python_folders(b->python.path, &read, err);
+	struct kw_sandbox *box = NULL;
+	enum kw_status s = kw_python_find(wants, &python, err);
 
-	return s == KW_OK ? kw_sandbox_compiler_new(b->dir, read, out, err) : s;
+	snprintf(tmp, sizeof(tmp), "TMPDIR=%s", dir);
+	snprintf(home, sizeof(home), "HOME=%s", dir);
+	if (s == KW_OK)
+		s = kw_python_folders(python.path, &read, err);
+	if (s == KW_OK)
+		s = kw_sandbox_compiler_new(dir, read, &box, err);
+	o.before_exec = kw_sandbox_enter;
+	o.before_exec_arg = box;
+	if (s == KW_OK)
+		s = kw_python_start(&o, out, err);
+	kw_sandbox_free(box);
+	return s;
 }
 
 static enum kw_status ask(struct build *b, struct kw_python_answer *a, struct kw_error *err)
 {
 	int timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
-	/* Its own folder is all that it may write to; no user's settings. */
-	const char *env[] = { kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir), kw_arena_printf(&b->arena, "HOME=%s", b->dir),
-			      "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1", NULL };
-	struct kw_python_opts o = { .file = "triton_compile", .wants = KW_PYTHON_TRITON, .env = env, .cwd = b->dir };
-	struct kw_sandbox *box = NULL;
 	struct kw_python *p = NULL;
-	enum kw_status s = make_box(b, &box, err);
+	enum kw_status s = kw_triton_start("triton_compile", b->dir, KW_PYTHON_TRITON, &p, err);
 
-	o.before_exec = kw_sandbox_enter;
-	o.before_exec_arg = box;
-	if (s == KW_OK)
-		s = kw_python_start(&o, &p, err);
 	if (s == KW_OK)
 		s = kw_python_ask(p, json_incref(b->question), NULL, 0, timeout_ms, a, err);
 	kw_python_stop(p);
-	kw_sandbox_free(box);
 	return s;
 }
 

@@ -37,6 +37,14 @@ struct kw_session_opts {
 	int slots;                        /* K */
 	enum kw_placement placement;
 };
+/* What a module asks for while it runs is answered by whoever knows compilers; the clock runs on. The question is the candidate's word, in
+ * memory that nobody else writes to; the answer is sent to its player. end->what: the candidate is ended by this verdict. */
+struct kw_ask_end {
+	enum kw_subclass what;            /* KW_S_NONE: it goes on */
+	char why[200];
+};
+typedef enum kw_status kw_ask(void *arg, const char *question, size_t len, struct kw_buf *answer, struct kw_ask_end *end,
+			      struct kw_error *err);
 /* Where candidates that are Python modules run: the user's interpreter, by a script of ours. All borrowed. */
 struct kw_module_host {
 	const char *python;
@@ -44,6 +52,10 @@ struct kw_module_host {
 	size_t script_len;
 	const char *const *read;          /* what may be read besides the system's folders; NULL at the end */
 	bool trusted;                     /* the user's own code (a baseline): no box, and its players outlive a session */
+	bool triton;                      /* players will want it: it is imported before they are copied */
+	bool interpreted;                 /* its kernels are run by its interpreter */
+	kw_ask *ask;                      /* optional */
+	void *ask_arg;
 };
 /* What a player for modules is told of the task (module.h), and what must come back. All borrowed. */
 struct kw_module_play {
@@ -78,6 +90,8 @@ struct kw_play_result {
 	int64_t claimed_ns;               /* the batch by the player's own clock, for comparison only */
 	int alias;                        /* 1 + the input whose memory an output lies in; 0: none */
 	bool shared_outputs;              /* the answers of different calls lie in the same memory: the last one is left */
+	int asked;                        /* questions that were answered meanwhile, whose time is in wall_ns */
+	bool too_much;                    /* FAULT: more than an interpreter is given; it says nothing about the code */
 	enum kw_subclass fault;           /* FAULT: what the device says it is; detail in words */
 	/* For faults: which buffer is nearest and where. */
 	int buffer;                       /* index into buffers, -1: none near */

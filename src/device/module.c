@@ -19,7 +19,10 @@
 
 /* As in python/module_player.py. */
 enum { TEXT_BYTES = 2048, ZYGOTE_TIMEOUT_MS = 120000, FORK_TIMEOUT_MS = 20000, SPARSE = 64 };
+#define ASK_BYTES ((size_t)1 << 20) /* of a question, at the end of the report */
+#define ANSWER_MAX ((size_t)256 << 20)
 #define SPAN_MAX ((size_t)4 << 30) /* of an output that is not contiguous: a copy of it is made first */
+enum { TOO_MUCH = 16 };
 enum { NO_TENSOR = 1000, ELSEWHERE, COUNT, UNREADABLE };
 struct reported {
 	uint64_t address;
@@ -54,7 +57,7 @@ static struct zygote {
 	char python[4096];
 	struct kw_child child;
 } zygotes[2] = { { .lock = PTHREAD_MUTEX_INITIALIZER }, { .lock = PTHREAD_MUTEX_INITIALIZER } };
-enum { FLAG_DRIVER = 1, FLAG_TRUSTED = 2 };
+enum { FLAG_DRIVER = 1, FLAG_TRUSTED = 2, FLAG_TRITON = 4, FLAG_INTERPRETER = 8 };
 
 static unsigned flags_of(bool driver, bool trusted)
 {
@@ -156,14 +159,16 @@ static enum kw_status need_zygote(struct zygote *z, const struct kw_module_host 
 	return z->there ? KW_OK : start_zygote(z, h, driver, err);
 }
 
-static enum kw_status fork_player(struct zygote *z, bool trusted, int control, pid_t *pid, unsigned *layers, struct kw_error *err)
+static enum kw_status fork_player(struct zygote *z, const struct kw_module_host *h, int control, pid_t *pid, unsigned *layers,
+				  struct kw_error *err)
 {
-	uint32_t fork_it[2] = { WIRE_FORK, flags_of(z->driver, trusted) };
+	uint32_t fork_it[2] = { WIRE_FORK, flags_of(z->driver, h->trusted) | (h->triton ? FLAG_TRITON : 0u) |
+							    (h->interpreted ? FLAG_INTERPRETER : 0u) };
 	struct wire_reply r;
 	enum kw_status st = kw_child_send(&z->child, fork_it, sizeof(fork_it), &control, 1, err);
 
-	if (st == KW_OK)
-		st = await(&z->child, FORK_TIMEOUT_MS, &r, "a player did not start", err);
+	if (st == KW_OK) /* it may have to import something first */
+		st = await(&z->child, h->triton ? ZYGOTE_TIMEOUT_MS : FORK_TIMEOUT_MS, &r, "a player did not start", err);
 	if (st != KW_OK || r.kind != WIRE_FORKED || r.number <= 0)
 		return st == KW_OK ? kw_fail(err, KW_ERR_ENV, "", "a player did not start: unexpected answer") : st;
 	*pid = r.number;
@@ -305,7 +310,7 @@ enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct k
 	pthread_mutex_lock(&z->lock);
 	st = need_zygote(z, &m->host, !m->slots, err);
 	if (st == KW_OK)
-		st = fork_player(z, m->host.trusted, pair[1], &pid, &layers, err);
+		st = fork_player(z, &m->host, pair[1], &pid, &layers, err);
 	pthread_mutex_unlock(&z->lock);
 	close(pair[1]);
 	if (st == KW_OK)
@@ -349,7 +354,7 @@ enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct 
 	if (!m->want || !m->spec || !m->key)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
 	memcpy(m->want, o->outputs, m->outputs * sizeof(*m->want));
-	m->report_bytes = TEXT_BYTES + sizeof(struct reported) * m->outputs * WIRE_ORDER_MAX;
+	m->report_bytes = TEXT_BYTES + sizeof(struct reported) * m->outputs * WIRE_ORDER_MAX + (m->host.ask ? ASK_BYTES : 0);
 	m->report_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->report_fd < 0 || ftruncate(m->report_fd, (off_t)m->report_bytes) < 0 ||
 	    fcntl(m->report_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
@@ -387,6 +392,61 @@ enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw
 	if (fds[1] >= 0)
 		close(fds[1]);
 	return st;
+}
+
+/* ---- what it asks for ---- */
+
+static void refuse_question(struct kw_child *c, enum kw_subclass what, const char *why, struct kw_play_result *r)
+{
+	r->end = what == KW_S_FORGED ? KW_PLAY_FORGED : KW_PLAY_FAULT;
+	r->fault = what;
+	snprintf(r->detail, sizeof(r->detail), "%s", why);
+	kw_child_kill(c);
+}
+
+/* It is copied before it is looked at: the player may write to its report at any time. */
+static enum kw_status answer(struct kw_module *m, struct kw_child *c, size_t len, struct kw_play_result *r, struct kw_error *err)
+{
+	char *question = kw_alloc(len + 1);
+	struct wire_answer head = { .op = WIRE_ANSWER };
+	struct kw_ask_end end = { .what = KW_S_NONE };
+	struct kw_buf text;
+	enum kw_status st;
+	int fd = -1;
+
+	if (!question)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for what a module asks");
+	memcpy(question, m->report + m->report_bytes - ASK_BYTES, len);
+	question[len] = '\0';
+	kw_buf_init(&text, ANSWER_MAX);
+	st = m->host.ask(m->host.ask_arg, question, len, &text, &end, err);
+	if (st == KW_OK && end.what != KW_S_NONE)
+		refuse_question(c, end.what, end.why, r);
+	else if (st == KW_OK)
+		st = kw_play_seal(text.ptr, text.len, &fd, err);
+	if (fd >= 0 && st == KW_OK)
+		st = kw_child_send(c, &head, sizeof(head), &fd, 1, err);
+	if (fd >= 0)
+		close(fd);
+	kw_buf_release(&text);
+	kw_free(question);
+	return st;
+}
+
+bool kw_module_answered(struct kw_module *m, struct kw_child *c, const struct wire_reply *w, uint64_t nonce, int64_t *deadline_ns,
+			struct kw_play_result *r, enum kw_status *st, struct kw_error *err)
+{
+	int64_t begin = kw_now_ns();
+
+	if (!m || !m->host.ask || w->kind != WIRE_ASK || w->nonce != nonce)
+		return false;
+	r->asked++;
+	if (w->number <= 0 || (size_t)w->number > ASK_BYTES)
+		refuse_question(c, KW_S_FORGED, "a question that its player never asks", r);
+	else
+		*st = answer(m, c, (size_t)w->number, r, err);
+	*deadline_ns += kw_now_ns() - begin;
+	return true;
 }
 
 static bool read_memory(const struct kw_child *c, uint64_t from, void *to, size_t bytes)
@@ -454,9 +514,11 @@ void kw_module_raised(struct kw_module *m, int kind, struct kw_play_result *r)
 {
 	static const enum kw_subclass what[] = { KW_S_CRASH,	 KW_S_OUT_OF_MEMORY, KW_S_CONFIGURATION, KW_S_CRASH,
 						 KW_S_EXITED,	 KW_S_SYNTAX,	     KW_S_UNDEFINED,	 KW_S_INCLUDE,
-						 KW_S_SANDBOX,	 KW_S_BUILD_PLAN,    KW_S_TYPE,		 KW_S_ILLEGAL_ACCESS };
+						 KW_S_SANDBOX,	 KW_S_BUILD_PLAN,    KW_S_TYPE,		 KW_S_ILLEGAL_ACCESS,
+						 KW_S_BUILD_RESOURCES, KW_S_BUILD_ARCHITECTURE, KW_S_BUILD_TIMEOUT, KW_S_LAUNCH_RESOURCES };
 
 	r->end = KW_PLAY_FAULT;
+	r->too_much = kind == TOO_MUCH;
 	r->fault = kind > 0 && (size_t)kind < sizeof(what) / sizeof(what[0]) ? what[kind] : KW_S_CRASH;
 	take_text(m, r->detail, sizeof(r->detail));
 	if (!r->detail[0])

@@ -41,6 +41,10 @@ void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy);
 void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r);
 /* The same again, as far as it can be had: has anything changed since? */
 void kw_module_collect_again(struct kw_module *m, struct kw_child *c);
+/* True: the reply to the command of this nonce is a question, and it has been answered or r says why not; the player goes on until
+ * *deadline_ns, which is as much later as that took. False: it is none. */
+bool kw_module_answered(struct kw_module *m, struct kw_child *c, const struct wire_reply *w, uint64_t nonce, int64_t *deadline_ns,
+			struct kw_play_result *r, enum kw_status *st, struct kw_error *err);
 /* WIRE_RAISED in the judge's words. */
 void kw_module_raised(struct kw_module *m, int kind, struct kw_play_result *r);
 /* A fault, of which only the place in the candidate is known. */

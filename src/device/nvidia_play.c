@@ -203,9 +203,9 @@ void kw_nvidia_cool(struct nvidia *n)
 
 enum { MODULE_TIMEOUT_MS = 120000, PROBES = 4, PROBE_NS = 300000 };
 
-static enum kw_got await_module(struct gpu_player *p, int timeout_ms, struct wire_reply *r, int64_t *when)
+static enum kw_got await_module(struct gpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
 {
-	enum kw_got g = kw_child_await(&p->process.child, kw_now_ns() + (int64_t)timeout_ms * 1000000, r, sizeof(*r), when);
+	enum kw_got g = kw_child_await(&p->process.child, deadline_ns, r, sizeof(*r), when);
 
 	r->text[sizeof(r->text) - 1] = '\0';
 	return g;
@@ -232,7 +232,7 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 		st = send_maps(p, err);
 	if (st != KW_OK)
 		return st;
-	g = await_module(p, MODULE_TIMEOUT_MS, &r, &when);
+	g = await_module(p, kw_now_ns() + (int64_t)MODULE_TIMEOUT_MS * 1000000, &r, &when);
 	if (g == KW_GOT_INTERRUPTED)
 		return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");
 	if (g != KW_GOT_REPLY || r.kind != WIRE_READY)
@@ -274,15 +274,23 @@ static enum kw_status ask_module(struct gpu_player *p, const void *command, size
 				 int timeout_ms, struct kw_play_result *r, struct kw_error *err)
 {
 	struct wire_reply w = { 0 }, more;
-	int64_t begin, when = 0;
+	int64_t begin, when = 0, deadline;
 	enum kw_status st = kw_child_send(&p->process.child, command, bytes, &fd, fd >= 0 ? 1 : 0, err);
 	enum kw_got g;
 
 	if (st != KW_OK)
 		return st;
 	begin = kw_now_ns();
+	deadline = begin + (int64_t)timeout_ms * 1000000;
 	kw_child_go(&p->process.child);
-	g = await_module(p, timeout_ms, &w, &when);
+	g = await_module(p, deadline, &w, &when);
+	while (g == KW_GOT_REPLY && kw_module_answered(p->module, &p->process.child, &w, nonce, &deadline, r, &st, err)) {
+		if (st != KW_OK || p->process.child.dead) {
+			kw_child_kill(&p->process.child);
+			return st;
+		}
+		g = await_module(p, deadline, &w, &when);
+	}
 	r->wall_ns = when - begin;
 	if (g == KW_GOT_INTERRUPTED) {
 		kw_child_kill(&p->process.child);

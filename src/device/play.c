@@ -476,7 +476,7 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	uint32_t expect = x->expect;
 	int timeout_ms = x->timeout_ms;
 	enum kw_status st = kw_child_send(&p->child, x->command, x->bytes, &x->fd, x->fd >= 0 ? 1 : 0, err);
-	int64_t begin, when = 0, used;
+	int64_t begin, when = 0, used, deadline;
 	enum kw_got g;
 
 	if (st != KW_OK)
@@ -484,9 +484,17 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	if (x->place)
 		kw_threads_place(p->child.process.pid, &p->places);
 	begin = kw_now_ns();
+	deadline = begin + (int64_t)timeout_ms * 1000000;
 	kw_child_go(&p->child);
 	kw_threads_free_first(&p->places);
-	g = await(p, begin + (int64_t)timeout_ms * 1000000, w, &when);
+	g = await(p, deadline, w, &when);
+	while (g == KW_GOT_REPLY && kw_module_answered(p->module, &p->child, w, nonce, &deadline, r, &st, err)) {
+		if (st != KW_OK || p->child.dead) {
+			kw_child_kill(&p->child);
+			return st;
+		}
+		g = await(p, deadline, w, &when);
+	}
 	read_probes(x->probes);
 	used = kw_child_cpu_ns(&p->child);
 	r->wall_ns = when - begin;

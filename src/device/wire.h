@@ -23,7 +23,7 @@ enum {
 /* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
 enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH,
 	       /* Python: a player, of the zygote, and what it is told of the task. */
-	       WIRE_FORK, WIRE_SPEC };
+	       WIRE_FORK, WIRE_SPEC, WIRE_ANSWER };
 /* Before everything else: the player becomes the user's Python, which speaks the rest. A descriptor goes along: what it
  * reads first (JSON: the texts of its files, facts). */
 enum { WIRE_PYTHON = 0x6b50, WIRE_PATH_MAX = 4096 };
@@ -35,7 +35,8 @@ struct wire_python {
 enum wire_runner { WIRE_RUNNER_ELF, WIRE_RUNNER_OPENCL, WIRE_RUNNERS, WIRE_RUNNER_MODULE };
 enum wire_kind { WIRE_READY = 0x7279, WIRE_LOADED, WIRE_LOAD_FAILED, WIRE_NO_ENTRY, WIRE_DONE, WIRE_FAULT,
 		 WIRE_SYSCALL, WIRE_MACHINE, WIRE_DEVICE, /* a runtime's own error; number: enum kw_subclass */
-		 WIRE_FORKED, WIRE_RAISED };
+		 WIRE_FORKED, WIRE_RAISED,
+		 WIRE_ASK };             /* number: bytes of a question at the end of its report; WIRE_ANSWER comes back */
 
 enum wire_access { WIRE_TOUCHED, WIRE_WROTE, WIRE_MISALIGNED, WIRE_JUMPED };
 
@@ -85,6 +86,10 @@ struct wire_run {
 	uint32_t op, count;
 	uint64_t nonce;
 	int32_t order[WIRE_ORDER_MAX];
+};
+/* WIRE_ANSWER: the answer is in a memory file that goes along. */
+struct wire_answer {
+	uint32_t op, pad;
 };
 struct wire_reply {
 	uint32_t kind;

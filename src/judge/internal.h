@@ -75,6 +75,7 @@ struct work {
 	const char *stand_in;             /* kw_torch_stand_in, of a module */
 	bool weight[KW_MAX_TENSORS];      /* inputs that a module holds: the same in every call of a process */
 	struct module_host *module;       /* the candidate is a Python module; else NULL */
+	bool interpreted;                 /* whose Triton kernels are run by an interpreter: nothing is timed */
 	struct c_reference *c_reference;  /* NULL: the reference is no C */
 	struct torch_process *torch;      /* the judge's; NULL: the task has no PyTorch, or does without */
 	bool values_by_torch;             /* though there is an expression, which only says what it costs */
@@ -146,6 +147,8 @@ struct stage {
 	int killed;                       /* signal that ended a player from outside; 0: none did. Then w->failed is set, to
 					   * end this attempt, and no verdict */
 	int64_t killed_bytes;             /* kw_play_result.own_bytes */
+	bool too_much;                    /* more than an interpreter is given: the case is not judged, for the reason in its result. w->failed
+					   * is set to end it */
 	bool sampled;                     /* expected values at sampled elements only */
 	bool external;                    /* they come from the process of a reference in C or PyTorch */
 	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */

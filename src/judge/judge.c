@@ -479,8 +479,8 @@ static enum kw_status check_case(struct stage *s, struct kw_error *err)
 {
 	struct work *w = s->w;
 	double elements = (s->cost.bytes_read + s->cost.bytes_written) / 4;
-	bool dear = w->j->dev->most_programs && programs_of(s) > FEW_PROGRAMS;
-	int number = 0, special = dear ? 1 : elements <= SMALL_ELEMENTS ? KW_FILL_COUNT : 3;
+	bool dear = w->interpreted || (w->j->dev->most_programs && programs_of(s) > FEW_PROGRAMS);
+	int number = 0, special = w->interpreted ? 3 : dear ? 1 : elements <= SMALL_ELEMENTS ? KW_FILL_COUNT : 3;
 	enum kw_status st = kw_trial_fresh(s, err);
 
 	for (; number < 2 && st == KW_OK && !w->failed; number++)
@@ -540,7 +540,7 @@ static enum kw_status judge_case(struct stage *s, struct kw_error *err)
 	for (int i = 0; i < ATTEMPTS && st == KW_OK; i++) {
 		char text[200];
 
-		st = s->c->perf && !s->w->j->dev->untimed ? kw_timing_case(s, err) : check_case(s, err);
+		st = s->c->perf && !s->w->j->dev->untimed && !s->w->interpreted ? kw_timing_case(s, err) : check_case(s, err);
 		if (!s->killed)
 			return st;
 		number = s->killed;
@@ -568,7 +568,11 @@ static enum kw_status run_stage(struct stage *s, struct kw_error *err)
 	if (st == KW_OK)
 		st = judge_case(s, err);
 	kw_log(KW_LOG_DEBUG, "judge: case %s is done", s->c->label);
-	if (st == KW_OK) {
+	if (st == KW_OK && s->too_much) {
+		w->failed = false;
+		s->plan.applicable = false;
+		s->result->verdict = KW_V_NOT_APPLICABLE;
+	} else if (st == KW_OK) {
 		s->result->verdict = w->failed ? w->v->cls : KW_V_OK;
 		s->result->subclass = w->failed ? w->v->subclass : KW_S_NONE;
 		if (w->failed)
@@ -661,6 +665,10 @@ static enum kw_status evaluate(struct work *w, struct plan_of_cases *p, struct k
 
 	if (w->j->dev->untimed)
 		kw_note(w, "no times: checked by an interpreter, which tells right from wrong only");
+	if (w->interpreted) {
+		kw_note(w, "no times: its Triton kernels are run by Triton's interpreter here, which tells right from wrong only");
+		w->o.with_baselines = false;
+	}
 	if (st == KW_OK)
 		st = kw_c_reference_new(w, err);
 	if (st == KW_OK)

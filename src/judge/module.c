@@ -1,6 +1,7 @@
 /* Candidates that are Python modules: where they run, and what their players are told of a case. */
 #include "judge/internal.h"
 
+#include "backend/triton_asked.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define SCRIPT "python/module_player.py"
+#define INTERPRETED_ARCH "sm_90a" /* that kernels are compiled for which an interpreter runs */
 
 /* What the loader and Python look at besides; the sandbox allows these anyway (device/sandbox.c). */
 static const char *const system_folders[] = { "/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt", "/etc/ld.so.cache", "/proc/cpuinfo",
@@ -22,7 +24,58 @@ struct module_host {
 	struct kw_arena arena;
 	struct kw_python_found python;
 	struct kw_module_host host;
+	struct kw_triton_asked *asked; /* compiles its Triton kernels; NULL: it imports none, or they are interpreted */
+	json_t *files;                 /* [[name, text], ...] of python/, for its players; NULL: it imports no Triton */
 };
+
+/* A line that imports it. */
+static bool imports_triton(const struct kw_candidate *c)
+{
+	struct kw_str rest = { c->source, c->source_len }, line;
+
+	while (kw_str_split(&rest, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (kw_str_starts(line, "import triton") || kw_str_starts(line, "from triton"))
+			return true;
+	}
+	return false;
+}
+
+static enum kw_status add_file(struct module_host *h, const char *name, struct kw_error *err)
+{
+	char *text, path[64];
+	enum kw_status st;
+
+	snprintf(path, sizeof path, "python/%s.py", name);
+	st = kw_data_read(path, &h->arena, &text, NULL, err);
+
+	if (st == KW_OK && json_array_append_new(h->files, json_pack("[s,s]", name, text)) != 0)
+		st = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	return st;
+}
+
+/* Kernels that a module launches itself. Where there is no Triton the module finds that out itself. */
+static enum kw_status prepare_triton(struct work *w, struct module_host *h, struct kw_error *err)
+{
+	enum kw_status st;
+
+	if (!imports_triton(w->c) || !h->python.triton[0])
+		return KW_OK;
+	h->host.triton = true;
+	h->files = json_array();
+	w->interpreted = strcmp(w->j->dev->ops->name, "nvidia") != 0;
+	h->host.interpreted = w->interpreted;
+	st = w->interpreted ? add_file(h, "triton_interpreter", err) : KW_OK;
+	if (st == KW_OK)
+		st = add_file(h, "triton_module", err);
+	if (st == KW_OK && w->interpreted)
+		st = add_file(h, "triton_interpreted", err);
+	if (st == KW_OK)
+		st = kw_triton_asked_new(w->interpreted ? INTERPRETED_ARCH : w->j->dev->hardware.arch, &h->asked, err);
+	h->host.ask = kw_triton_asked;
+	h->host.ask_arg = h->asked;
+	return st;
+}
 
 enum kw_status kw_module_host_new(struct work *w, struct kw_error *err)
 {
@@ -44,7 +97,8 @@ enum kw_status kw_module_host_new(struct work *w, struct kw_error *err)
 		return st;
 	h->host.python = h->python.path;
 	h->host.script = script;
-	return kw_python_folders(h->python.path, &h->host.read, err);
+	st = kw_python_folders(h->python.path, &h->host.read, err);
+	return st == KW_OK ? prepare_triton(w, h, err) : st;
 }
 
 void kw_module_host_start(struct kw_judge *j)
@@ -68,6 +122,8 @@ void kw_module_host_free(struct work *w)
 {
 	if (!w->module)
 		return;
+	kw_triton_asked_free(w->module->asked);
+	json_decref(w->module->files);
 	kw_arena_release(&w->module->arena);
 	kw_free(w->module);
 	w->module = NULL;
@@ -139,6 +195,9 @@ static json_t *spec_json(const struct stage *s)
 	for (size_t i = 0; i < sizeof system_folders / sizeof system_folders[0]; i++)
 		json_array_append_new(list, json_string(system_folders[i]));
 	json_object_set_new(spec, "read", list);
+	if (s->w->module->files)
+		json_object_set_new(spec, "triton", json_pack("{s:O,s:i,s:b}", "files", s->w->module->files, "sm",
+							      kw_triton_asked_sm(s->w->module->asked), "interpreted", s->w->interpreted));
 	return spec;
 }
 

@@ -14,6 +14,9 @@
 
 #define MAX_SAMPLES 400
 #define LONG_CALL_NS 1000000   /* from here on: single calls */
+#define MOST_WAITS 16          /* turns that may wait for a compiler */
+#define TEXT_OF(x) #x
+#define NUMBER(x) TEXT_OF(x)
 #define SMALL_WORK 1e6         /* bytes and operations that never take so long: who waited for a core is asked again */
 #define WARM_UPS 4
 #define WHOLE_CHECKS 5         /* timed calls whose outputs are compared whole; then a random eighth */
@@ -43,6 +46,8 @@ struct turns {
 	bool shared;                       /* the answers of a batch lie in the same memory */
 	bool flip;                         /* which of two batches goes first */
 	bool anew;                         /* the samples so far had too much taken off */
+	bool waited;                       /* a batch of the turn waited for a compiler: it is no sample */
+	int waits;                         /* turns that did */
 	int checked;
 };
 
@@ -136,6 +141,7 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 		kw_trial_alias(s, &r);
 		t->shared = t->shared || r.shared_outputs;
 		t->batches++;
+		t->waited = t->waited || r.asked > 0;
 		t->claimed_less += (double)r.claimed_ns < CLOCKS_AGREE * (double)(r.wall_ns - s->fixed_ns);
 	} else {
 		t->base[base].spent_ns += r.wall_ns;
@@ -264,6 +270,22 @@ static void add_sample(struct series *x, const double ns[CLOCKS])
 	x->n++;
 }
 
+/* A kernel that was compiled in a call which would have been timed: arguments differ in more than the first call has shown. A few times
+ * it is left out; whose kernels are compiled again and again is not timed at all. */
+static void leave_out(struct turns *t)
+{
+	struct work *w = t->s->w;
+	char text[300];
+
+	if (t->waits++ == 0) {
+		snprintf(text, sizeof text, "%s: a Triton kernel was compiled in a call that would have been timed, which was left out", t->s->c->label);
+		kw_note(w, text);
+	}
+	if (t->waits > MOST_WAITS)
+		kw_fail_verdict(w, t->s->c->label, KW_S_CONFIGURATION, "it has Triton kernels compiled in one timed call after the other: what differs "
+				"from call to call is no tl.constexpr", "more than " NUMBER(MOST_WAITS) " turns waited for the compiler");
+}
+
 static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct kw_error *err)
 {
 	double ns[CLOCKS] = { 0 };
@@ -272,6 +294,7 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 	double got[KW_BASELINES][CLOCKS] = { { 0 } };
 	enum kw_status st = prepare(t, err);
 
+	t->waited = false;
 	for (int half = 0; half < 2 && st == KW_OK && !t->s->w->failed; half++) {
 		if ((half == 0) != base_first) {
 			st = my_turn(t, ns, err);
@@ -286,6 +309,10 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 	}
 	if (st != KW_OK || t->s->w->failed)
 		return st;
+	if (t->waited) {
+		leave_out(t);
+		return KW_OK;
+	}
 	if (t->anew) {
 		t->mine.n = 0;
 		for (int b = 0; b < KW_BASELINES; b++)

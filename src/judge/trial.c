@@ -36,7 +36,7 @@ int kw_stage_timeout_ms(const struct stage *s)
 {
 	int ms = s->w->o.call_timeout_ms > 0 ? s->w->o.call_timeout_ms : 10000;
 
-	return s->w->j->dev->untimed ? UNTIMED_FACTOR * ms : ms;
+	return s->w->j->dev->untimed || s->w->interpreted ? UNTIMED_FACTOR * ms : ms;
 }
 
 static int load_timeout_ms(const struct stage *s)
@@ -205,6 +205,11 @@ void kw_trial_fault(struct stage *s, const struct kw_play_result *result, enum k
 
 	if (kw_trial_killed(s, r))
 		return;
+	if (r->too_much && s->w->interpreted) {
+		s->too_much = s->w->failed = true;
+		snprintf(s->result->why, sizeof s->result->why, "not judged here: %.300s", r->detail);
+		return;
+	}
 	name_source(s->w->c, r);
 	switch (r->end) {
 	case KW_PLAY_DONE:

@@ -36,7 +36,7 @@ static struct interpreter *mine(const struct kw_device *d)
 
 static enum kw_status read_files(struct interpreter *d, struct kw_error *err)
 {
-	static const char *const names[] = { "triton_source", "triton_player" };
+	static const char *const names[] = { "triton_source", "triton_interpreter", "triton_player" };
 	json_t *files = json_object(), *told;
 	struct kw_arena a;
 	struct kw_buf text;
