@@ -66,29 +66,35 @@ enum kw_status kw_ledger_read(struct kw_store *memory, const struct kw_rule *rul
 	return s;
 }
 
-enum kw_status kw_ledger_add(struct kw_store *memory, const char *rule, double predicted, double measured, struct kw_arena *a,
-			     struct kw_error *err)
-{
-	const char *text = NULL;
-	json_t *j = NULL, *one = json_object();
-	struct kw_buf b;
-	enum kw_status s = kw_store_kv_get(memory, "rule", rule, a, &text, err);
+struct application {
+	const char *rule;
+	double predicted, measured;
+};
 
-	if (s == KW_OK && text)
-		s = kw_json_parse(rule, text, strlen(text), &j, err);
+/* One more at the end of the list. */
+static enum kw_status append(void *arg, const char *old, struct kw_buf *text, struct kw_error *err)
+{
+	const struct application *x = arg;
+	json_t *j = NULL, *one = json_object();
+	enum kw_status s = old ? kw_json_parse(x->rule, old, strlen(old), &j, err) : KW_OK;
+
 	if (s == KW_OK && !j)
 		j = json_pack("{s:[]}", "tries");
-	kw_buf_init(&b, 1 << 20);
-	if (s == KW_OK && j && one && json_object_set_new(one, "predicted", kw_json_real(predicted)) == 0 &&
-	    json_object_set_new(one, "measured", kw_json_real(measured)) == 0 &&
+	if (s == KW_OK && j && one && json_object_set_new(one, "predicted", kw_json_real(x->predicted)) == 0 &&
+	    json_object_set_new(one, "measured", kw_json_real(x->measured)) == 0 &&
 	    json_array_append(json_object_get(j, "tries"), one) == 0)
-		s = kw_json_canonical(j, &b, err);
+		s = kw_json_canonical(j, text, err);
 	else if (s == KW_OK)
 		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	if (s == KW_OK)
-		s = kw_store_kv_put(memory, "rule", rule, b.ptr, err);
-	kw_buf_release(&b);
 	json_decref(one);
 	json_decref(j);
 	return s;
+}
+
+enum kw_status kw_ledger_add(struct kw_store *memory, const char *rule, double predicted, double measured, struct kw_arena *a,
+			     struct kw_error *err)
+{
+	struct application x = { rule, predicted, measured };
+
+	return kw_store_kv_change(memory, "rule", rule, a, append, &x, err);
 }

@@ -18,7 +18,7 @@ struct kw_rule_record {
 	double predicted, measured;       /* of the last of those, shares of the time */
 	double kept;                      /* median of measured gain over predicted gain; 1: nothing was promised yet */
 };
-/* One application of a rule's directive. predicted 0: the rule promised no number, so this says nothing of its promises. */
+/* One application of a rule's directive; several processes may add at once. predicted 0: the rule promised no number, so this says nothing of its promises. */
 enum kw_status kw_ledger_add(struct kw_store *memory, const char *rule, double predicted, double measured, struct kw_arena *a,
 			     struct kw_error *err);
 /* The records of the rules that were applied; strings are the rules' own. */

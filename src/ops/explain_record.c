@@ -35,10 +35,26 @@ static const struct kw_explained_finding *finding_of(const struct kw_explained_i
 	return NULL;
 }
 
+/* Why the two times are none of a change: another device, clock or size; NULL where they may be. */
+static const char *not_comparable(const struct kw_op_explain *r)
+{
+	const struct kw_explained_input *in = &r->all.inputs[1];
+
+	for (size_t i = 0; i < in->launches.count; i++)
+		for (size_t k = 0; k < in->explained[i].count; k++) {
+			const struct kw_rule *rule = in->explained[i].findings[k].rule;
+
+			if (rule->about == KW_ABOUT_COMPARE && strcmp(rule->cls, "measurement") == 0)
+				return rule->title;
+		}
+	return NULL;
+}
+
 enum kw_status kw_op_rule_applied(struct kw_op_explain *r, const char *rule, struct kw_error *err)
 {
 	const struct kw_explained_finding *f;
 	struct kw_store *memory;
+	const char *other;
 	double before, after, measured;
 	enum kw_status s;
 
@@ -52,6 +68,9 @@ enum kw_status kw_op_rule_applied(struct kw_op_explain *r, const char *rule, str
 			       rule);
 	if (isnan(before) || isnan(after))
 		return kw_fail(err, KW_ERR_INPUT, "", "both inputs must have times, to say what came of '%.60s'", rule);
+	other = not_comparable(r);
+	if (other)
+		return kw_fail(err, KW_ERR_INPUT, r->all.inputs[1].file, "nothing is kept of '%.60s': %s", rule, other);
 	measured = 1 - after / before;
 	s = kw_store_memory_open(&memory, err);
 	if (s != KW_OK)

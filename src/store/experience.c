@@ -176,6 +176,29 @@ enum kw_status kw_store_kv_get(struct kw_store *s, const char *table, const char
 	return status;
 }
 
+enum { MAX_VALUE = 1 << 20 };
+
+enum kw_status kw_store_kv_change(struct kw_store *s, const char *table, const char *key, struct kw_arena *a, kw_kv_change change, void *arg,
+				  struct kw_error *err)
+{
+	struct kw_buf text;
+	const char *old = NULL;
+	enum kw_status status = kw_db_begin(s, err);
+
+	if (status != KW_OK)
+		return status;
+	kw_buf_init(&text, MAX_VALUE);
+	status = kw_store_kv_get(s, table, key, a, &old, err);
+	if (status == KW_OK)
+		status = change(arg, old, &text, err);
+	if (status == KW_OK && (text.full || !text.ptr))
+		status = kw_db_no_memory(err);
+	if (status == KW_OK)
+		status = kw_db_exec(s, err, "INSERT OR REPLACE INTO kv VALUES (?,?,?,?)", "zzzi", table, key, text.ptr, kw_wall_ms());
+	kw_buf_release(&text);
+	return kw_db_finish(s, status, err);
+}
+
 enum kw_status kw_store_memory_add_new(struct kw_store *s, const struct kw_memory_row *r, bool *added, struct kw_error *err)
 {
 	int64_t n = 0;

@@ -159,5 +159,10 @@ enum kw_status kw_store_memory_get(struct kw_store *s, int64_t id, struct kw_are
 enum kw_status kw_store_kv_put(struct kw_store *s, const char *table, const char *key, const char *value, struct kw_error *err);
 enum kw_status kw_store_kv_get(struct kw_store *s, const char *table, const char *key, struct kw_arena *a, const char **value,
 			       struct kw_error *err); /* *value NULL when absent */
+/* Replaces a value by what `change` makes of it (old NULL: absent), with the store's lock held from the reading to the writing: what other
+ * processes put meanwhile is not lost. What change writes is a text; when it fails nothing is put. */
+typedef enum kw_status (*kw_kv_change)(void *arg, const char *old, struct kw_buf *text, struct kw_error *err);
+enum kw_status kw_store_kv_change(struct kw_store *s, const char *table, const char *key, struct kw_arena *a, kw_kv_change change, void *arg,
+				  struct kw_error *err);
 
 #endif
