@@ -6,11 +6,16 @@
 
 enum { MAX_TOKENS = 16384, MAX_TOKENS_LEAST = 1024 };
 
+/* This interface wants a limit in every request. */
+static int64_t most_tokens(const struct kw_dialect *d, const struct kw_ask *a)
+{
+	return d->max_tokens ? d->max_tokens : a->max_tokens ? a->max_tokens : MAX_TOKENS;
+}
+
 static json_t *body(const struct kw_dialect *d, const char *model, const struct kw_ask *a)
 {
-	int64_t most = d->max_tokens ? d->max_tokens : a->max_tokens ? a->max_tokens : MAX_TOKENS;
 	json_t *j = json_pack("{s:s, s:[{s:s, s:s}], s:b, s:I}", "model", model, "messages", "role", "user", "content", a->prompt,
-			      "stream", 1, "max_tokens", (json_int_t)most);
+			      "stream", 1, "max_tokens", (json_int_t)most_tokens(d, a));
 
 	if (j && a->temperature >= 0 && !d->no_temperature)
 		json_object_set_new(j, "temperature", kw_json_real(a->temperature));
@@ -47,16 +52,10 @@ static void usage(struct kw_reading *r, const json_t *u)
 	r->counted = true;
 }
 
-static void add(struct kw_buf *b, const char *text)
-{
-	if (text)
-		kw_buf_addz(b, text);
-}
-
 static void block(struct kw_reading *r, const json_t *b)
 {
-	add(&r->text, kw_json_get_str(b, "text", NULL));
-	add(&r->reasoning, kw_json_get_str(b, "thinking", NULL));
+	kw_reading_add(&r->text, json_object_get(b, "text"));
+	kw_reading_add(&r->reasoning, json_object_get(b, "thinking"));
 }
 
 /* A whole message: at the beginning of a stream without content, or an answer that is not streamed. */
@@ -93,24 +92,9 @@ static void event(struct kw_reading *r, const json_t *j)
 	}
 }
 
-static bool address(const char *base, int form, char *out, size_t out_bytes)
-{
-	static const char tail[] = "/messages";
-	char trimmed[1024];
-	size_t n;
-
-	kw_chat_trim(base, trimmed, sizeof(trimmed));
-	n = strlen(trimmed);
-	if (n > sizeof(tail) - 1 && strcmp(trimmed + n - (sizeof(tail) - 1), tail) == 0)
-		snprintf(out, out_bytes, "%s", trimmed);
-	else
-		snprintf(out, out_bytes, "%s%s%s", trimmed, kw_chat_ends_in_version(trimmed) ? "" : "/v1", tail);
-	return form == 0;
-}
-
 static bool adapt(struct kw_dialect *d, const struct kw_ask *a, const char *text)
 {
-	int64_t most = d->max_tokens ? d->max_tokens : a->max_tokens ? a->max_tokens : MAX_TOKENS;
+	int64_t most = most_tokens(d, a);
 
 	if (strstr(text, "max_tokens") && most / 2 >= MAX_TOKENS_LEAST && !strstr(text, "prompt is too long"))
 		d->max_tokens = most / 2;
@@ -122,8 +106,8 @@ static bool adapt(struct kw_dialect *d, const struct kw_ask *a, const char *text
 }
 
 const struct kw_protocol kw_protocol_anthropic = {
-	.name = "anthropic", .key_variable = "ANTHROPIC_API_KEY", .url = "https://api.anthropic.com", .body = body, .headers = headers,
-	.event = event, .address = address, .adapt = adapt,
+	.name = "anthropic", .key_variable = "ANTHROPIC_API_KEY", .url = "https://api.anthropic.com", .path = "/messages",
+	.bare_forms = 1, .body = body, .headers = headers, .event = event, .adapt = adapt,
 };
 
 static enum kw_status open_anthropic(const char *argument, const struct kw_provider_opts *o, void **state, struct kw_error *err)

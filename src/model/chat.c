@@ -321,7 +321,7 @@ static bool otherwise(struct chat *c, struct exchange *x, struct kw_dialect *d, 
 	char url[URL_MAX_BYTES];
 	bool better = false;
 
-	if (x->reading.error_status == 404 && c->p->address(c->base, d->url_form + 1, url, sizeof(url))) {
+	if (x->reading.error_status == 404 && kw_chat_address(c->p, c->base, d->url_form + 1, url, sizeof(url))) {
 		next.url_form++;
 		better = true;
 	} else if (x->reading.error_status == 400 || x->reading.error_status == 422) {
@@ -424,7 +424,7 @@ enum kw_status kw_chat_ask(void *state, const struct kw_ask *a, struct kw_answer
 		kw_reading_init(&x.reading);
 		kw_sse_init(&x.sse, on_event, &x);
 		kw_buf_init(&x.whole, 8 * KW_ANSWER_MAX_BYTES);
-		c->p->address(c->base, d.url_form, x.url, sizeof(x.url));
+		kw_chat_address(c->p, c->base, d.url_form, x.url, sizeof(x.url));
 		status = send(&x, &d, a, err);
 		v = status == KW_OK ? judge(c, &x, &d, a) : FINAL;
 		if (status == KW_OK && v == GOOD)

@@ -35,14 +35,14 @@ struct kw_dialect {
 };
 struct kw_protocol {
 	const char *name, *key_variable, *url;
+	const char *path;                 /* of requests, behind the version: "/messages" */
+	int bare_forms;                   /* how many conventions there are for a base URL without a version: with one put in, and without */
 	/* The request; NULL: out of memory. */
 	json_t *(*body)(const struct kw_dialect *d, const char *model, const struct kw_ask *a);
 	/* "authorization: Bearer KEY" and what else; up to 4, in the arena, NULL-terminated. */
 	bool (*headers)(const char *key, struct kw_arena *a, const char *out[5]);
 	/* One event of a stream, or the whole of an answer that is none. */
 	void (*event)(struct kw_reading *r, const json_t *j);
-	/* The address of a base URL; form 1, 2: other conventions where it says nothing. False: there are no more. */
-	bool (*address)(const char *base, int form, char *out, size_t out_bytes);
 	/* After a 4xx: what to leave out. False: nothing helps. */
 	bool (*adapt)(struct kw_dialect *d, const struct kw_ask *a, const char *message);
 };
@@ -60,8 +60,11 @@ void kw_reading_release(struct kw_reading *r);
 void kw_reading_error(struct kw_reading *r, const json_t *error, int fallback);
 /* A data field of a stream ("[DONE]" too). */
 void kw_reading_data(struct kw_reading *r, const struct kw_protocol *p, const char *data, size_t len);
-void kw_chat_trim(const char *base, char *out, size_t out_bytes); /* without slashes at its end */
-bool kw_chat_ends_in_version(const char *url);                    /* /v1, /v12, /v1beta/openai */
+/* A string; anything else is no text. */
+void kw_reading_add(struct kw_buf *b, const json_t *text);
+/* Where requests go for a base URL: a whole address as it is, one with a version (/v1, /v12, /v1beta/openai) with the path behind it, and
+ * by the form's convention (0, 1) where it says nothing of a version. False: there is no such form. */
+bool kw_chat_address(const struct kw_protocol *p, const char *base, int form, char *out, size_t out_bytes);
 /* The key from a file: its mode and its form are checked. */
 enum kw_status kw_key_read(const char *path, struct kw_arena *a, const char **key, struct kw_error *err);
 extern const struct kw_protocol kw_protocol_openai, kw_protocol_anthropic;

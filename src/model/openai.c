@@ -33,21 +33,15 @@ static enum kw_finish finish_of(const char *reason)
 	       : strcmp(reason, "tool_calls") == 0 || strcmp(reason, "function_call") == 0 ? KW_FINISH_TOOL : KW_FINISH_STOP;
 }
 
-static void add(struct kw_buf *b, const json_t *j)
-{
-	if (json_is_string(j))
-		kw_buf_add(b, json_string_value(j), json_string_length(j));
-}
-
 /* Text is a string, or a list of parts with texts. */
 static void add_content(struct kw_reading *r, const json_t *content)
 {
 	size_t i;
 	json_t *part;
 
-	add(&r->text, content);
+	kw_reading_add(&r->text, content);
 	json_array_foreach(content, i, part)
-		add(&r->text, json_object_get(part, "text"));
+		kw_reading_add(&r->text, json_object_get(part, "text"));
 }
 
 static void event(struct kw_reading *r, const json_t *j)
@@ -60,10 +54,10 @@ static void event(struct kw_reading *r, const json_t *j)
 		said = json_object_get(choice, "message");
 	add_content(r, json_object_get(said, "content"));
 	/* Two names for the same; a server sends one of them. */
-	add(&r->reasoning, json_is_string(json_object_get(said, "reasoning_content")) ? json_object_get(said, "reasoning_content")
+	kw_reading_add(&r->reasoning, json_is_string(json_object_get(said, "reasoning_content")) ? json_object_get(said, "reasoning_content")
 										       : json_object_get(said, "reasoning"));
 	if (json_is_string(json_object_get(said, "refusal"))) {
-		add(&r->text, json_object_get(said, "refusal"));
+		kw_reading_add(&r->text, json_object_get(said, "refusal"));
 		r->finish = KW_FINISH_REFUSED;
 	}
 	if (model && model[0])
@@ -82,25 +76,6 @@ static void event(struct kw_reading *r, const json_t *j)
 		r->finish = finish_of(reason);
 }
 
-static bool address(const char *base, int form, char *out, size_t out_bytes)
-{
-	static const char tail[] = "/chat/completions";
-	char trimmed[1024];
-	size_t n;
-
-	kw_chat_trim(base, trimmed, sizeof(trimmed));
-	n = strlen(trimmed);
-	if (n > sizeof(tail) - 1 && strcmp(trimmed + n - (sizeof(tail) - 1), tail) == 0)
-		snprintf(out, out_bytes, "%s", trimmed);
-	else if (kw_chat_ends_in_version(trimmed))
-		snprintf(out, out_bytes, "%s%s", trimmed, tail);
-	else { /* it says nothing of a version: most servers have one, some have none */
-		snprintf(out, out_bytes, "%s%s%s", trimmed, form ? "" : "/v1", tail);
-		return form < 2;
-	}
-	return form == 0;
-}
-
 static bool adapt(struct kw_dialect *d, const struct kw_ask *a, const char *message)
 {
 	if (strstr(message, "max_completion_tokens") && !d->completion_tokens)
@@ -117,8 +92,9 @@ static bool adapt(struct kw_dialect *d, const struct kw_ask *a, const char *mess
 }
 
 const struct kw_protocol kw_protocol_openai = {
-	.name = "openai", .key_variable = "OPENAI_API_KEY", .url = "https://api.openai.com/v1", .body = body, .headers = headers,
-	.event = event, .address = address, .adapt = adapt,
+	.name = "openai", .key_variable = "OPENAI_API_KEY", .url = "https://api.openai.com/v1", .path = "/chat/completions",
+	.bare_forms = 2, /* most servers have a version, some have none */
+	.body = body, .headers = headers, .event = event, .adapt = adapt,
 };
 
 static enum kw_status open_openai(const char *argument, const struct kw_provider_opts *o, void **state, struct kw_error *err)

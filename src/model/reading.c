@@ -34,6 +34,12 @@ static int status_of(const char *type)
 	return 0;
 }
 
+void kw_reading_add(struct kw_buf *b, const json_t *text)
+{
+	if (json_is_string(text))
+		kw_buf_add(b, json_string_value(text), json_string_length(text));
+}
+
 void kw_reading_error(struct kw_reading *r, const json_t *error, int fallback)
 {
 	const char *message = json_is_string(error) ? json_string_value(error) : kw_json_get_str(error, "message", NULL);
@@ -70,7 +76,7 @@ void kw_reading_data(struct kw_reading *r, const struct kw_protocol *p, const ch
 	json_decref(j);
 }
 
-void kw_chat_trim(const char *base, char *out, size_t out_bytes)
+static void trim(const char *base, char *out, size_t out_bytes)
 {
 	size_t n = strlen(base);
 
@@ -91,7 +97,7 @@ static bool is_version(const char *p, size_t len)
 }
 
 /* The last part of the path is a version, or the one before it is. */
-bool kw_chat_ends_in_version(const char *url)
+static bool ends_in_version(const char *url)
 {
 	const char *start = strstr(url, "://"), *end = url + strlen(url), *last;
 
@@ -107,4 +113,23 @@ bool kw_chat_ends_in_version(const char *url)
 		end = last - 1;
 	}
 	return false;
+}
+
+bool kw_chat_address(const struct kw_protocol *p, const char *base, int form, char *out, size_t out_bytes)
+{
+	char trimmed[1024];
+	size_t n, tail = strlen(p->path);
+
+	trim(base, trimmed, sizeof(trimmed));
+	n = strlen(trimmed);
+	if (n > tail && strcmp(trimmed + n - tail, p->path) == 0) {
+		snprintf(out, out_bytes, "%s", trimmed);
+		return form == 0;
+	}
+	if (ends_in_version(trimmed)) {
+		snprintf(out, out_bytes, "%s%s", trimmed, p->path);
+		return form == 0;
+	}
+	snprintf(out, out_bytes, "%s%s%s", trimmed, form ? "" : "/v1", p->path);
+	return form < p->bare_forms;
 }

@@ -17,15 +17,12 @@ struct elite {
 	double ns;
 };
 struct state {
-	struct kw_writer w;
-	struct kw_batch batch;
+	struct kw_rounds r;               /* a generation is a round */
 	size_t islands, at;               /* at: the island of the step that is judged now */
 	struct elite grid[KW_BATCH_MAX][KW_NICHES];
 	char (*shapes)[KW_SHA256_HEX];
 	size_t shape_count;
 	uint64_t seed;
-	double best_before_ns;
-	bool began;
 };
 
 /* splitmix64 (Steele, Lea and Flood 2014) */
@@ -49,8 +46,7 @@ static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *
 	*state = st;
 	st->islands = kw_batch_width(s, ISLANDS);
 	st->seed = s->opts->judge.seed ^ 0x6b77ull;
-	st->began = !s->opts->from;
-	return kw_writer_init(&st->w, s, err);
+	return kw_rounds_init(&st->r, s, err);
 }
 
 static bool new_shape(struct state *st, const char *source)
@@ -138,8 +134,9 @@ static const char *errand(struct state *st, struct kw_arena *a, const struct eli
 	return "Choose the one change that you expect to gain most, and name it in a comment at the top.";
 }
 
-static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error *err)
+static enum kw_status ask(struct kw_search *s, struct kw_rounds *r, struct kw_error *err)
 {
+	struct state *st = (struct state *)r; /* its first member */
 	struct kw_prompt_facts facts[KW_BATCH_MAX];
 	struct kw_request requests[KW_BATCH_MAX];
 	const char *what[KW_BATCH_MAX];
@@ -150,7 +147,7 @@ static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error
 
 		if (parent)
 			rows[i] = row_of(s, parent);
-		kw_writer_facts(&st->w, parent ? &rows[i] : NULL, &facts[i]);
+		kw_writer_facts(&r->w, parent ? &rows[i] : NULL, &facts[i]);
 		facts[i].directive = errand(st, s->arena, parent);
 		requests[i] = (struct kw_request){ .role = KW_ROLE_CODER, .facts = &facts[i], .temperature = kw_batch_temperature(s),
 						   .round = s->round + 1 };
@@ -159,21 +156,18 @@ static enum kw_status ask(struct kw_search *s, struct state *st, struct kw_error
 		if (!requests[i].slot || !what[i])
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a generation");
 	}
-	return kw_batch_ask(&st->w, requests, what, st->islands, &st->batch, err);
+	return kw_batch_ask(&r->w, requests, what, st->islands, &r->batch, err);
 }
 
-/* The next child that is not an earlier kernel in other clothes. */
-static enum kw_status next_child(struct kw_search *s, struct state *st, struct kw_step *step, bool *more, struct kw_error *err)
+/* A child that is an earlier kernel in other clothes is not judged. */
+static void receive(struct kw_search *s, struct state *st, struct kw_step *step)
 {
-	enum kw_status status = kw_batch_next(&st->w, &st->batch, step, more, err);
-
-	st->at = st->batch.next ? st->batch.next - 1 : 0;
-	if (status == KW_OK && *more && !step->idle && !new_shape(st, step->candidate.source)) {
+	st->at = st->r.batch.next ? st->r.batch.next - 1 : 0;
+	if (!step->idle && !new_shape(st, step->candidate.source)) {
 		const char *why = kw_arena_printf(s->arena, "%s: an earlier kernel but for blanks and comments", step->what);
 
-		*step = (struct kw_step){ .idle = true, .what = why ? why : step->what };
+		*step = (struct kw_step){ .idle = true, .what = why ? why : step->what, .round = step->round };
 	}
-	return status;
 }
 
 static enum kw_status next(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
@@ -181,21 +175,11 @@ static enum kw_status next(struct kw_search *s, void *state, struct kw_step *ste
 	struct state *st = state;
 	enum kw_status status;
 
-	*more = true;
-	st->best_before_ns = s->best_ns;
-	if (!st->began) {
-		st->began = true;
-		st->at = 0;
-		new_shape(st, s->opts->from->source);
-		*step = (struct kw_step){ .candidate = *s->opts->from, .tune = true, .what = "the kernel that it starts from" };
-		return kw_agent_know(s->ports->agent, s->opts->from->sha256, err);
-	}
 	if (s->round && s->round % MIGRATION == 0)
 		migrate(st);
-	status = ask(s, st, err);
-	if (status == KW_OK)
-		status = next_child(s, st, step, more, err);
-	step->round = kw_arena_printf(s->arena, "generation of %zu", st->batch.count);
+	status = kw_rounds_next(s, &st->r, ask, "islands' children", step, more, err);
+	if (status == KW_OK && *more)
+		receive(s, st, step);
 	return status;
 }
 
@@ -203,8 +187,7 @@ static void told(struct kw_search *s, void *state, const struct kw_step *step, c
 {
 	struct state *st = state;
 
-	(void)s;
-	kw_writer_note_step(&st->w, step, best, st->best_before_ns);
+	kw_rounds_told(s, &st->r, step, best);
 	if (best)
 		settle(st, st->at < st->islands ? st->at : 0, kw_niche_of(&best->candidate, best->verdict),
 		       &(struct elite){ true, best->candidate, best->ns });
@@ -213,18 +196,11 @@ static void told(struct kw_search *s, void *state, const struct kw_step *step, c
 static enum kw_status again(struct kw_search *s, void *state, struct kw_step *step, bool *more, struct kw_error *err)
 {
 	struct state *st = state;
+	enum kw_status status = kw_rounds_again(s, &st->r, step, more, err);
 
-	*more = false;
-	/* After the kernel that it starts from there is no generation yet. */
-	return st->batch.pending ? next_child(s, st, step, more, err) : KW_OK;
-}
-
-static void end(void *state)
-{
-	struct state *st = state;
-
-	if (st)
-		kw_batch_end(&st->w, &st->batch);
+	if (status == KW_OK && *more)
+		receive(s, st, step);
+	return status;
 }
 
 const struct kw_strategy kw_strategy_evolve = {
@@ -234,7 +210,7 @@ const struct kw_strategy kw_strategy_evolve = {
 	.next = next,
 	.told = told,
 	.again = again,
-	.end = end,
+	.end = kw_rounds_end, /* of the first member */
 	.rounds = GENERATIONS,
 	.patience = PATIENCE,
 	.needs_model = true,

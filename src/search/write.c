@@ -403,6 +403,12 @@ double kw_batch_temperature(const struct kw_search *s)
 
 /* ---- a batch a round ---- */
 
+enum kw_status kw_rounds_init(struct kw_rounds *r, struct kw_search *s, struct kw_error *err)
+{
+	*r = (struct kw_rounds){ .began = !s->opts->from };
+	return kw_writer_init(&r->w, s, err);
+}
+
 enum kw_status kw_rounds_begin(struct kw_search *s, void **state, struct kw_error *err)
 {
 	struct kw_rounds *r = kw_arena_calloc(s->arena, 1, sizeof(*r));
@@ -410,8 +416,7 @@ enum kw_status kw_rounds_begin(struct kw_search *s, void **state, struct kw_erro
 	if (!r)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
 	*state = r;
-	r->began = !s->opts->from;
-	return kw_writer_init(&r->w, s, err);
+	return kw_rounds_init(r, s, err);
 }
 
 enum kw_status kw_rounds_next(struct kw_search *s, struct kw_rounds *r, kw_rounds_ask ask, const char *unit, struct kw_step *step,

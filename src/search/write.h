@@ -67,7 +67,8 @@ size_t kw_batch_width(const struct kw_search *s, size_t own);
 /* The user's temperature, or one that gives several different answers to one prompt. */
 double kw_batch_temperature(const struct kw_search *s);
 
-/* A strategy that asks for a batch in each round, and no more: its state, and all of its functions but the question. */
+/* A strategy that asks for a batch in each round: its state, and all of its functions but the question. One that does more has this as the
+ * first member of its own state. */
 struct kw_rounds {
 	struct kw_writer w;
 	struct kw_batch batch;
@@ -75,6 +76,7 @@ struct kw_rounds {
 	double best_before_ns;
 };
 typedef enum kw_status (*kw_rounds_ask)(struct kw_search *s, struct kw_rounds *r, struct kw_error *err);
+enum kw_status kw_rounds_init(struct kw_rounds *r, struct kw_search *s, struct kw_error *err);
 enum kw_status kw_rounds_begin(struct kw_search *s, void **state, struct kw_error *err);
 /* unit: what a batch consists of, "kernels". */
 enum kw_status kw_rounds_next(struct kw_search *s, struct kw_rounds *r, kw_rounds_ask ask, const char *unit, struct kw_step *step,

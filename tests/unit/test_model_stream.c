@@ -194,22 +194,22 @@ static void test_addresses(void)
 		kw_str_split(&line, ',', &base);
 		snprintf(text, sizeof(text), KW_STR_FMT, KW_STR_ARG(base));
 		rows++;
-		ok(protocol->address(text, 0, out, sizeof(out)), "%s has a form", text);
+		ok(kw_chat_address(protocol, text, 0, out, sizeof(out)), "%s has a form", text);
 		if (kw_str_eqz(line, "AMBIGUOUS")) {
-			ok(strstr(out, "/v1/chat/completions") && protocol->address(text, 1, out, sizeof(out)) && !strstr(out, "/v1/"),
+			ok(strstr(out, "/v1/chat/completions") && kw_chat_address(protocol, text, 1, out, sizeof(out)) && !strstr(out, "/v1/"),
 			   "and another without a version: %s", out);
-			ok(!protocol->address(text, 2, out, sizeof(out)), "and no third");
+			ok(!kw_chat_address(protocol, text, 2, out, sizeof(out)), "and no third");
 		} else {
 			ok(kw_str_eqz(line, out), "which is %s", out);
-			ok(!protocol->address(text, 1, out, sizeof(out)), "and no other");
+			ok(!kw_chat_address(protocol, text, 1, out, sizeof(out)), "and no other");
 		}
 	}
 	is_int(rows, 8, "every row");
-	kw_protocol_openai.address("https://h/av1", 0, out, sizeof(out));
+	kw_chat_address(&kw_protocol_openai, "https://h/av1", 0, out, sizeof(out));
 	is_str(out, "https://h/av1/v1/chat/completions", "av1 is no version");
-	kw_protocol_anthropic.address("https://h/", 0, out, sizeof(out));
+	kw_chat_address(&kw_protocol_anthropic, "https://h/", 0, out, sizeof(out));
 	is_str(out, "https://h/v1/messages", "the other protocol");
-	kw_protocol_anthropic.address("https://h/v1/messages", 0, out, sizeof(out));
+	kw_chat_address(&kw_protocol_anthropic, "https://h/v1/messages", 0, out, sizeof(out));
 	is_str(out, "https://h/v1/messages", "and its whole address");
 }
 
