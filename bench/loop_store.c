@@ -76,7 +76,7 @@ static enum kw_status put(struct kw_store *s, int64_t run, const char *task_sha,
 	if (st == KW_OK)
 		st = kw_store_verdict_put(s, run, call.round, "full", &v, &id, err);
 	if (st == KW_OK && i % KERNELS_A_ROUND == KERNELS_A_ROUND - 1)
-		st = kw_store_round_put(s, run, &(struct kw_round){ call.round, "another idea", KERNELS_A_ROUND, 1.1e6, 1e6 }, err);
+		st = kw_store_round_put(s, run, &(struct kw_round){ call.round, "another idea", KERNELS_A_ROUND, 1.1e6, 1e6, 0.9, 1e6 }, err);
 	kw_verdict_release(&v);
 	return st;
 }

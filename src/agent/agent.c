@@ -182,7 +182,7 @@ enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_e
 
 struct call {
 	const struct kw_request *r;
-	const char *slot, *prompt;
+	const char *slot, *prompt, *left_out;
 	struct kw_ask ask;
 	struct kw_model *model;
 	struct kw_answer answer;
@@ -223,7 +223,7 @@ static void fill_row(const struct kw_agent *g, struct call *c)
 		.tokens_in = c->answer.tokens_in, .tokens_out = c->answer.tokens_out, .latency_ns = c->answer.latency_ns,
 		.cost_usd = kw_price_cost(price, c->answer.tokens_in, c->answer.tokens_out), .outcome = unread,
 		.finish = kw_finish_name(c->answer.finish), .note = c->answer.note, .round = c->r->round,
-		.attempts = c->answer.attempts, .counted = c->answer.counted, .priced = price != NULL,
+		.attempts = c->answer.attempts, .counted = c->answer.counted, .priced = price != NULL, .left_out = c->left_out,
 	};
 }
 
@@ -286,15 +286,51 @@ static size_t prompt_limit(const struct kw_agent *g)
 	return g->opts.prompt_bytes ? g->opts.prompt_bytes : KW_PROMPT_DEFAULT_BYTES;
 }
 
-/* Everything up to the call: recalled, or a prompt that may be paid for. again: why the last answer was of no use. */
-static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, const char *again, size_t limit, struct kw_arena *a,
-			      struct call *c, struct kw_error *err)
+/* The parts that were dropped, "pattern row_split, device". */
+static const char *left_out(const struct kw_prompt *p, struct kw_arena *a)
+{
+	struct kw_buf b;
+	const char *out;
+
+	kw_buf_init(&b, 1 << 16);
+	for (size_t i = 0; i < p->dropped_count; i++)
+		kw_buf_printf(&b, "%s%s", i ? ", " : "", p->dropped[i]);
+	out = kw_arena_strndup(a, b.ptr ? b.ptr : "", b.len);
+	kw_buf_release(&b);
+	return out;
+}
+
+/* What is sent. again: why the last answer was of no use. */
+static enum kw_status make_prompt(const struct kw_request *r, const char *again, size_t limit, struct kw_arena *a, struct call *c,
+				  struct kw_error *err)
 {
 	struct kw_arena parts;
 	struct kw_prompt p;
 	enum kw_status status;
 
-	*c = (struct call){ .r = r, .model = g->models[r->role] };
+	/* What a prompt is made of is many times its text, and there may be many prompts at once. */
+	kw_arena_init(&parts, scratch_bytes);
+	status = kw_prompt_make(r->role, r->facts, limit, &parts, &p, err);
+	if (status == KW_ERR_LIMIT && again) /* what must be told is all that can be tried */
+		status = kw_prompt_make(r->role, r->facts, p.len, &parts, &p, err);
+	if (status == KW_OK) {
+		c->left_out = left_out(&p, a);
+		c->prompt = again ? kw_arena_printf(a, "%s\n## Your last answer could not be used\n%s\n", p.text, again)
+				  : kw_arena_strdup(a, p.text);
+		if (!c->prompt || !c->left_out)
+			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	}
+	kw_arena_release(&parts);
+	return status;
+}
+
+/* Everything up to the call: recalled, or a prompt that may be paid for. before: the call before it, which may have the same prompt; or NULL. */
+static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, const char *again, size_t limit, struct kw_arena *a,
+			      const struct call *before, struct call *c, struct kw_error *err)
+{
+	enum kw_status status = KW_OK;
+
+	*c = (struct call){ .r = r, .model = g->models[r->role], .left_out = "" };
 	c->slot = kw_arena_printf(a, "%s%s%s", g->prefix, r->slot, again ? "/again" : "");
 	if (!c->slot)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
@@ -305,16 +341,12 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	status = recall(g, c, a, err);
 	if (status != KW_OK || c->has_answer || spent(g))
 		return status;
-	/* What a prompt is made of is many times its text, and there may be many prompts at once. */
-	kw_arena_init(&parts, scratch_bytes);
-	status = kw_prompt_make(r->role, r->facts, limit, &parts, &p, err);
-	if (status == KW_OK) {
-		c->prompt = again ? kw_arena_printf(a, "%s\n## Your last answer could not be used\n%s\n", p.text, again)
-				  : kw_arena_strdup(a, p.text);
-		if (!c->prompt)
-			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
+	if (before && before->prompt && before->r->facts == r->facts && before->r->role == r->role) {
+		c->prompt = before->prompt;
+		c->left_out = before->left_out;
+	} else {
+		status = make_prompt(r, again, limit, a, c, err);
 	}
-	kw_arena_release(&parts);
 	if (status != KW_OK)
 		return status;
 	c->ask.prompt = c->prompt;
@@ -494,9 +526,10 @@ static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_ar
 	char name[64];
 
 	turn->asked = true;
+	turn->left_out = kw_arena_strdup(a, c->row.left_out);
 	turn->model = kw_arena_strdup(a, c->answer.model);
 	turn->text = kw_arena_str(a, kw_str_trim(said));
-	if (!turn->model || !turn->text)
+	if (!turn->model || !turn->text || !turn->left_out)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
 	kw_reply_read(&want, c->answer.text, strlen(c->answer.text), c->answer.finish, a, r);
 	if (!makes_code(c->r->role)) {
@@ -554,7 +587,7 @@ static enum kw_status settle(struct kw_agent *g, struct call *c, struct kw_arena
 {
 	enum kw_status status;
 
-	*turn = (struct kw_turn){ .text = "", .model = "" };
+	*turn = (struct kw_turn){ .text = "", .model = "", .left_out = "" };
 	if (!c->has_answer) {
 		if (c->wanted && c->status != KW_NO) {
 			if (err)
@@ -622,11 +655,21 @@ static enum kw_status new_pending(struct kw_agent *g, const struct kw_request *r
 	return KW_OK;
 }
 
-/* One more call where the first was of no use; a context that is too small gets a shorter prompt. */
-static enum kw_status second_chance(struct kw_agent *g, const struct kw_request *r, struct kw_arena *a, struct kw_turn *turn,
-				    struct kw_error *err)
+/* How long the prompt of a call was; one from before a resume is in the store. */
+static enum kw_status prompt_bytes(const struct kw_agent *g, const struct call *c, struct kw_arena *a, size_t *out, struct kw_error *err)
 {
-	bool shorter = turn->reply.kind == KW_REPLY_TOO_LONG;
+	const char *text = c->prompt;
+	enum kw_status status = text ? KW_OK : kw_store_text_get(g->store, c->row.prompt_sha, a, &text, err);
+
+	*out = status == KW_OK ? strlen(text) : 0;
+	return status;
+}
+
+/* One more call where the first was of no use; a context that is too small gets half the prompt. */
+static enum kw_status second_chance(struct kw_agent *g, const struct call *first, struct kw_arena *a, struct kw_turn *turn, struct kw_error *err)
+{
+	const struct kw_request *r = first->r;
+	size_t limit = prompt_limit(g);
 	struct kw_pending *p;
 	struct kw_turn next;
 	enum kw_status status;
@@ -636,7 +679,12 @@ static enum kw_status second_chance(struct kw_agent *g, const struct kw_request 
 	status = new_pending(g, r, 1, &p, err);
 	if (status != KW_OK)
 		return status;
-	status = prepare(g, r, turn->reply.why, prompt_limit(g) / (shorter ? SHORTER : 1), &p->scratch, &p->calls[0], err);
+	if (turn->reply.kind == KW_REPLY_TOO_LONG) {
+		status = prompt_bytes(g, first, &p->scratch, &limit, err);
+		limit /= SHORTER;
+	}
+	if (status == KW_OK)
+		status = prepare(g, r, turn->reply.why, limit, &p->scratch, NULL, &p->calls[0], err);
 	if (status == KW_OK) {
 		send_all(g, p);
 		wait_for(p, &p->calls[0]);
@@ -658,7 +706,8 @@ enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *reque
 	if (status != KW_OK)
 		return status;
 	for (size_t i = 0; i < count_ && status == KW_OK; i++)
-		status = prepare(g, &requests[i], NULL, prompt_limit(g), &p->scratch, &p->calls[i], err);
+		status = prepare(g, &requests[i], NULL, prompt_limit(g), &p->scratch, i ? &p->calls[i - 1] : NULL,
+				 &p->calls[i], err);
 	if (status != KW_OK) {
 		release_pending(p);
 		return status;
@@ -693,7 +742,7 @@ enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i,
 	p->settled = i + 1;
 	status = settle(g, &p->calls[i], a, turn, err);
 	if (status == KW_OK)
-		status = second_chance(g, &p->requests[i], a, turn, err);
+		status = second_chance(g, &p->calls[i], a, turn, err);
 	if (g->watch)
 		g->watch(g->watch_arg, "", false);
 	if (status == KW_ERR_INTERRUPTED) {

@@ -57,6 +57,7 @@ struct kw_turn {
 	const char *text;                           /* what was said, without reasoning */
 	struct kw_candidate candidate;
 	const char *model;
+	const char *left_out;                       /* of its prompt, for want of room; "" nothing */
 	bool asked;                                 /* false: the budget, or nobody to ask */
 };
 

@@ -75,6 +75,22 @@ static enum kw_status add_file(struct filler *x, const char *path)
 	return status == KW_OK ? add(x, text, path) : status;
 }
 
+/* Which elements an output element needs, by family. */
+static const char *const access_patterns[KW_FAMILY_COUNT] = {
+	[KW_FAMILY_POINTWISE] = "each output element needs the input elements at its own place; what is broadcast is needed again and again",
+	[KW_FAMILY_ROW_REDUCE] = "each row is reduced over its last axes by itself; rows are independent, and their elements are neighbours in memory",
+	[KW_FAMILY_COLUMN_REDUCE] = "sums run across rows: neighbours in memory belong to different sums, and the elements of one are far apart",
+	[KW_FAMILY_SCAN] = "each output element needs all elements before it on its axis; other axes are independent",
+	[KW_FAMILY_MATMUL] = "each output element needs a row of one operand and a column of the other, each of which whole rows or columns of outputs need again",
+	[KW_FAMILY_ATTENTION] = "each query needs the keys and values of its head, all or those before it; all queries of a head need them again",
+	[KW_FAMILY_CONV] = "each output element needs a window of the input and a filter; windows overlap, and every place needs each filter again",
+	[KW_FAMILY_POOL] = "each output element needs a window of the input; windows may overlap",
+	[KW_FAMILY_MOVE] = "elements change their places and nothing is computed: reads or writes are far apart unless tiles are turned on the chip",
+	[KW_FAMILY_GATHER] = "indices, known only at run time, say which elements are read",
+	[KW_FAMILY_SORT] = "the order of the elements along an axis decides, so each depends on all others of its row",
+	[KW_FAMILY_MIXED] = "several kinds, one after the other",
+};
+
 static const char *family(const struct filler *x)
 {
 	return x->f->expr ? kw_family_name(kw_expr_family(x->f->expr)) : "mixed";
@@ -113,6 +129,8 @@ static enum kw_status fill_task(struct filler *x)
 		if (kw_str_trim(line).len) /* what is written in Python or C keeps its indents */
 			kw_buf_printf(&x->text, "    " KW_STR_FMT "\n", KW_STR_ARG(t->expr ? kw_str_trim(line) : line));
 	meanings(x);
+	if (x->f->expr)
+		kw_buf_printf(&x->text, "\nAccess: %s.\n", access_patterns[kw_expr_family(x->f->expr)]);
 	if (t->grad_count)
 		kw_buf_addz(&x->text, "\nWanted is its backward pass: what arrives at each output is an input, and the outputs are the gradients.\n");
 	return add_text(x, "task");
@@ -282,7 +300,8 @@ static enum kw_status fill_device(struct filler *x)
 	rate_line(x, "f32 arithmetic", h->flops_f32, "flop/s");
 	rate_line(x, "f64 arithmetic", h->flops_f64, "flop/s");
 	for (int i = 0; i < KW_RATE_COUNT; i++)
-		rate_line(x, kw_rate_name((enum kw_rate)i), h->rates[i], "flop/s");
+		if (i != KW_RATE_F32 && i != KW_RATE_F64) /* told above */
+			rate_line(x, kw_rate_name((enum kw_rate)i), h->rates[i], "flop/s");
 	count_line(x, "threads in a warp", h->limits.warp_size);
 	count_line(x, "threads in a block at most", h->limits.threads_per_block);
 	count_line(x, "threads on a multiprocessor at most", h->limits.threads_per_unit);

@@ -239,6 +239,7 @@ static enum kw_status shrink(struct maker *m, const char *template, size_t max_b
 		enum kw_placeholder p = least(m);
 		struct kw_part *part;
 
+		out->len = text->len;
 		if (p == KW_PLACE_COUNT)
 			return kw_fail(m->err, KW_ERR_LIMIT, m->file, "what the model must be told has %zu bytes, and at most %zu "
 				       "may be sent", text->len, max_bytes);

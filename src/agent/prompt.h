@@ -59,7 +59,7 @@ struct kw_prompt {
 	const char **dropped;             /* "pattern row_split" */
 	size_t dropped_count;
 };
-/* KW_ERR_LIMIT when even what must be told is longer than max_bytes; KW_ERR_INPUT for a fault in the file. */
+/* KW_ERR_LIMIT when even what must be told is longer than max_bytes (out->len says how long); KW_ERR_INPUT for a fault in the file. */
 enum kw_status kw_prompt_make(enum kw_role role, const struct kw_prompt_facts *f, size_t max_bytes, struct kw_arena *a,
 			      struct kw_prompt *out, struct kw_error *err);
 /* The name of the n-th placeholder, its worth and its meaning; false behind the last. */

@@ -53,6 +53,7 @@ static const struct kw_field call_fields[] = {
 	F("attempts", INT, attempts),
 	F("counted", BOOL, counted),
 	F("priced", BOOL, priced),
+	F("left_out", STR, left_out),
 #undef F
 };
 
@@ -63,7 +64,8 @@ json_t *kw_model_call_to_json(const struct kw_model_call *c)
 
 enum kw_status kw_model_call_from_json(struct kw_model_call *c, const json_t *j, struct kw_arena *a, struct kw_error *err)
 {
-	*c = (struct kw_model_call){ "", "", "", 0, 0, 0, 0.0, "", "", "", "", "", "", "", 0, 1, false, false };
+	*c = (struct kw_model_call){ .provider = "", .model = "", .role = "", .prompt_sha = "", .answer_sha = "", .outcome = "", .slot = "",
+				     .reasoning_sha = "", .finish = "", .note = "", .left_out = "", .attempts = 1 };
 	return kw_fields_get(j, "a model call", call_fields, KW_FIELD_COUNT(call_fields), c, a, err);
 }
 
@@ -76,6 +78,8 @@ json_t *kw_round_to_json(const struct kw_round *r)
 		F("evaluations", INT, evaluations),
 		F("best_ns_before", F64, best_ns_before),
 		F("best_ns_after", F64, best_ns_after),
+		F("predicted", F64, predicted),
+		F("measured_ns", F64, measured_ns),
 #undef F
 	};
 

@@ -46,12 +46,15 @@ struct kw_model_call {
 	int round, attempts;              /* attempts: requests that were sent, above 1 where some failed */
 	bool counted;                     /* tokens as the provider says; else estimated */
 	bool priced;                      /* the price of the model is known */
+	const char *left_out;             /* parts of the prompt for which there was no room; "" none */
 };
 struct kw_round {
 	int index;
 	const char *step;                 /* what this round changed: pattern, directive */
 	int evaluations;
 	double best_ns_before, best_ns_after;
+	double predicted;                 /* what was expected of the time, as a share of the best before; 0: nothing was said */
+	double measured_ns;               /* of the fastest right kernel that came of it, kept or not; 0: none */
 };
 /* One row of a result: the first whose require holds is used; the last is the baseline. */
 struct kw_result_entry {

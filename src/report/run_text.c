@@ -62,11 +62,11 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 	if (r->round_count == 0)
 		return;
 	kw_arena_init(&a, 1 << 20);
-	kw_table_init(&t, &a, "><>>>");
-	kw_table_row(&t, "round", "what changed", "evaluations", "best before", "best after");
+	kw_table_init(&t, &a, "><>>>>>");
+	kw_table_row(&t, "round", "what changed", "evaluations", "predicted", "measured", "best before", "best after");
 	for (size_t i = 0; i < r->round_count; i++) {
 		const struct kw_round *x = &r->rounds[i];
-		char number[16], n[16], before[40] = "none", after[40] = "none proven";
+		char number[16], n[16], before[40] = "none", after[40] = "none proven", predicted[24] = "-", measured[24] = "-";
 
 		snprintf(number, sizeof(number), "%d", x->index);
 		snprintf(n, sizeof(n), "%d", x->evaluations);
@@ -74,7 +74,12 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 			kw_human_ns(x->best_ns_before, before, sizeof(before));
 		if (x->best_ns_after > 0)
 			kw_human_ns(x->best_ns_after, after, sizeof(after));
-		kw_table_row(&t, number, x->step, n, before, after);
+		/* Shares of the best time before. */
+		if (x->predicted > 0)
+			snprintf(predicted, sizeof(predicted), "%.2fx", x->predicted);
+		if (x->measured_ns > 0 && x->best_ns_before > 0)
+			snprintf(measured, sizeof(measured), "%.2fx", x->measured_ns / x->best_ns_before);
+		kw_table_row(&t, number, x->step, n, predicted, measured, before, after);
 	}
 	kw_table_write(&t, "  ", out);
 	kw_arena_release(&a);

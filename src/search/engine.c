@@ -323,7 +323,7 @@ static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *st
 
 /* The step of a round, and what the strategy does about it in the same round. */
 static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g, void *state, struct kw_step *step,
-			       struct kw_search_result *out, struct kw_error *err)
+			       struct kw_round *round, struct kw_search_result *out, struct kw_error *err)
 {
 	bool more = true;
 	enum kw_status status = KW_OK;
@@ -337,6 +337,8 @@ static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g,
 			kw_search_drop_ahead(s, step->candidate.sha256);
 		}
 		best = step->idle ? NULL : ranked_of(s, &step->candidate);
+		if (best && best->ns > 0 && (round->measured_ns <= 0 || best->ns < round->measured_ns))
+			round->measured_ns = best->ns;
 		/* What a resumed run only recalls was kept when it was judged. */
 		if (status == KW_OK && step->applied && best && s->fresh > fresh)
 			status = keep_applied(s, step, best, err);
@@ -364,7 +366,8 @@ static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g
 	s->round_evaluations = 0;
 	s->rounds_planned = s->round + (g->left ? g->left(s, state) : 0);
 	round.step = step.round ? step.round : step.what;
-	status = play_all(s, g, state, &step, out, err);
+	round.predicted = step.round ? 0 : step.predicted;
+	status = play_all(s, g, state, &step, &round, out, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
 	round.evaluations = s->round_evaluations;

@@ -20,6 +20,7 @@ struct kw_step {
 	const struct kw_finding *applied; /* the finding whose directive the answer says that it follows; NULL: none */
 	const char *of_case;              /* of the parent, with applied: the case that the finding is about, and its time */
 	double before_ns;
+	double predicted;                 /* what is expected of the time, as a share of the best before; 0: nothing was said */
 	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */
 };
 struct kw_strategy {

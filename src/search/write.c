@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -169,6 +170,15 @@ static enum kw_status take_steps(struct kw_writer *w, const char *text, struct k
 	return KW_OK;
 }
 
+/* Says what a prompt had no room for, once while it stays the same. */
+static void tell_left_out(struct kw_writer *w, const struct kw_turn *turn, enum kw_role role)
+{
+	if (!turn->left_out[0] || (w->left_out && strcmp(w->left_out, turn->left_out) == 0))
+		return;
+	w->left_out = turn->left_out;
+	kw_search_reason(w->s, "the prompt for the %s had no room for: %s", kw_role_name(role), turn->left_out);
+}
+
 static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **why,
 				  struct kw_error *err)
 {
@@ -186,6 +196,7 @@ static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *p
 	}
 	if (status != KW_OK)
 		return status;
+	tell_left_out(w, &turn, KW_ROLE_PLANNER);
 	status = take_steps(w, turn.text, err);
 	if (status == KW_OK && w->step_count == 0 && strstr(turn.text, "NOTHING:"))
 		*why = kw_writer_line(w, strstr(turn.text, "NOTHING:") + 8, 400);
@@ -232,6 +243,15 @@ static bool names(const char *text, const char *before, const char *id, const ch
 	return false;
 }
 
+/* Of the planner, "EXPECT: 0.8"; 0: it says nothing of use. */
+static double expected(const char *directive)
+{
+	const char *at = directive ? strstr(directive, "EXPECT:") : NULL;
+	double share = at ? strtod(at + 7, NULL) : 0;
+
+	return share > 0 && share < 100 ? share : 0;
+}
+
 static void find_applied(const struct kw_turn *turn, const struct kw_prompt_facts *facts, struct kw_step *step)
 {
 	const struct kw_case_result *c = facts->parent_verdict ? kw_explain_longest(facts->parent_verdict) : NULL;
@@ -240,9 +260,12 @@ static void find_applied(const struct kw_turn *turn, const struct kw_prompt_fact
 		if (names(facts->directive, "[", facts->findings[i].id, "]") ||
 		    names(turn->candidate.source, "applied:", facts->findings[i].id, ""))
 			step->applied = &facts->findings[i];
+	step->predicted = expected(facts->directive);
 	if (step->applied) {
 		step->of_case = c->label;
 		step->before_ns = c->times.median_ns;
+		if (step->predicted <= 0 && step->applied->gain_ns > 0 && step->applied->gain_ns < step->before_ns)
+			step->predicted = 1 - step->applied->gain_ns / step->before_ns;
 	}
 }
 
@@ -256,6 +279,7 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 		s->stop = kw_agent_stop(s->ports->agent);
 		return KW_NO;
 	}
+	tell_left_out(w, turn, facts->failed_source ? KW_ROLE_DEBUGGER : KW_ROLE_CODER);
 	*step = (struct kw_step){ .what = what, .tune = true, .candidate = turn->candidate };
 	if (turn->reply.kind != KW_REPLY_SOURCE) {
 		why = kw_arena_printf(s->arena, "%s: nothing came of it: %s: %s", what, kw_reply_text(turn->reply.kind),
@@ -317,7 +341,13 @@ enum kw_status kw_batch_ask(struct kw_writer *w, const struct kw_request *reques
 	kw_arena_init(&out->ahead, AHEAD_MAX_BYTES);
 	good = out->requests != NULL;
 	for (size_t i = 0; i < count && good; i++) {
-		good = copy_request(s, &requests[i], &out->requests[i]);
+		bool same = i && requests[i].facts == requests[i - 1].facts; /* samples of one prompt */
+
+		good = same || copy_request(s, &requests[i], &out->requests[i]);
+		if (same) {
+			out->requests[i] = requests[i];
+			out->requests[i].facts = out->requests[i - 1].facts;
+		}
 		out->what[i] = what[i];
 	}
 	if (!good)

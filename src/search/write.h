@@ -23,6 +23,7 @@ struct kw_writer {
 	size_t step_count, step_next;
 	char steps_of[KW_SHA256_HEX];     /* hash of the parent that they are for; "" none */
 	struct kw_known_findings *known;  /* of the parents that were asked about last */
+	const char *left_out;             /* of the last prompt that was too long, which was told */
 };
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err);
 /* The facts that every role is told; parent may be NULL. */

@@ -366,9 +366,10 @@ enum kw_status kw_store_round_put(struct kw_store *s, int64_t run_id, const stru
 		return status;
 	status = kw_run_check_owner(s, run_id, err);
 	if (status == KW_OK)
-		status = kw_db_exec(s, err, "INSERT OR REPLACE INTO rounds VALUES (?,?,?,?,?,?)",
-				    "iizidd", run_id, (int64_t)r->index, r->step ? r->step : "",
-				    (int64_t)r->evaluations, r->best_ns_before, r->best_ns_after);
+		status = kw_db_exec(s, err, "INSERT OR REPLACE INTO rounds VALUES (?,?,?,?,?,?,?,?)",
+				    "iizidddd", run_id, (int64_t)r->index, r->step ? r->step : "",
+				    (int64_t)r->evaluations, r->best_ns_before, r->best_ns_after, r->predicted,
+				    r->measured_ns);
 	return kw_db_finish(s, status, err);
 }
 
@@ -381,7 +382,7 @@ enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw
 	bool more = true;
 	enum kw_status status = kw_db_query(s, &q, err,
 					    "SELECT number, step, evaluations, best_ns_before,"
-					    " best_ns_after FROM rounds WHERE run_id = ?"
+					    " best_ns_after, predicted, measured_ns FROM rounds WHERE run_id = ?"
 					    " ORDER BY number", "i", run_id);
 
 	while (status == KW_OK) {
@@ -398,6 +399,8 @@ enum kw_status kw_store_round_list(struct kw_store *s, int64_t run_id, struct kw
 		rows[n].evaluations = (int)kw_db_i64(&q, 2);
 		rows[n].best_ns_before = kw_db_f64(&q, 3);
 		rows[n].best_ns_after = kw_db_f64(&q, 4);
+		rows[n].predicted = kw_db_f64(&q, 5);
+		rows[n].measured_ns = kw_db_f64(&q, 6);
 		if (!rows[n++].step)
 			status = kw_db_no_memory(err);
 	}

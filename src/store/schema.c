@@ -96,6 +96,10 @@ static const char *const steps[] = {
 	"ALTER TABLE runs ADD COLUMN parent INTEGER REFERENCES runs(id) ON DELETE CASCADE;"
 	"ALTER TABLE runs ADD COLUMN item TEXT NOT NULL DEFAULT '';"
 	"CREATE UNIQUE INDEX runs_parent ON runs (parent, item) WHERE parent IS NOT NULL;",
+
+	/* 7: what a round expected of the time, and what its kernels took. */
+	"ALTER TABLE rounds ADD COLUMN predicted REAL;"
+	"ALTER TABLE rounds ADD COLUMN measured_ns REAL;",
 };
 
 int kw_schema_version(void)

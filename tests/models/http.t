@@ -276,7 +276,23 @@ sub a_run {
 	ok(index($all, $key) < 0, 'and in nothing that was printed in all these tests');
 }
 
-my @tests = (good => \&good, busy => \&busy, half => \&half, in_stream => \&in_stream, slow => \&slow, refused => \&refused,
+# A context that is too small for the first prompt, in a run: half of it is sent, and what was left out is said.
+sub small_context {
+	my $s = Server->new(sub { my ($n, $r, $c) = @_;
+		print $c $n ? Server::stream($kernel) : Server::error('400 Bad Request', "This model's maximum context length is 2048 tokens"); });
+	my $code = kwright('optimize', $task, '--model', 'openai:a-model', '--base-url', $s->url . '/v1', '--store', "$tmp/small", '--seed', 7,
+		'--budget-rounds', 1);
+	is($code, 0, 'a run whose first prompt is too long');
+	my @sizes = map { length $_->{body}{messages}[0]{content} } $s->requests;
+	ok(@sizes >= 2 && $sizes[1] < 0.8 * $sizes[0], 'sends a shorter one', "@sizes");
+	my $calls = run_json("$tmp/small")->{calls};
+	is(join(' ', map { $_->{outcome} } @$calls[0, 1]), 'too_long source', 'once');
+	is($calls->[0]{tokens_in}, 0, 'the refused one costs nothing');
+	like($calls->[1]{left_out}, qr/pattern/, 'what had no room is kept');
+	like($out, qr/the prompt for the coder had no room for: .*pattern/, 'and told');
+}
+
+my @tests = (small_context => \&small_context, good => \&good, busy => \&busy, half => \&half, in_stream => \&in_stream, slow => \&slow, refused => \&refused,
 	otherwise => \&otherwise, odd_answers => \&odd_answers, anthropic => \&anthropic, ways => \&ways, self_signed => \&self_signed,
 	a_run => \&a_run);
 while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }

@@ -146,6 +146,9 @@ sub planner {
 	like($out, qr/Unroll the loop by hand/, 'each is a round, by its words');
 	my $calls = `$kwright runs show 1 --calls --store $tmp/run$number`;
 	like($calls, qr/The change to make now\\nUnroll the loop/, 'the coder is told one step');
+	like($out, qr/Unroll the loop by hand\. EXPECT: 0\.9 +\d+ +0\.90x +\d/, 'the table has what was predicted beside what was measured');
+	is($r->{rounds}[1]{predicted}, 0.9, 'as JSON too');
+	ok($r->{rounds}[1]{measured_ns} > 0, 'in times');
 	($code, $r) = play([[coder => fenced($right)], [planner => "NOTHING: it moves its bytes once.\n"], [coder => fenced($wrong)]]);
 	is($code, 0, 'a planner that sees nothing left');
 	is($r->{state}, 'nothing left to try', 'ends the run');

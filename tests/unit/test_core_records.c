@@ -76,7 +76,7 @@ static void test_run(void)
 {
 	struct kw_result_entry entries[] = { { "cols % 8 == 0", "abc", "T=2", "rows=4 cols=8" }, { "", "", "", "" } };
 	struct kw_result_list l = { entries, 2 }, m;
-	const struct kw_round r = { 3, "row_reduce", 12, 100, 50 };
+	const struct kw_round r = { 3, "row_reduce", 12, 100, 50, 0.6, 55 };
 	const struct kw_model_call c = { .provider = "mailbox", .model = "none", .role = "coder", .tokens_in = 10, .tokens_out = 20,
 					 .latency_ns = 30, .cost_usd = 0.5, .prompt_sha = "p", .answer_sha = "a", .outcome = "ok" };
 	json_t *j = kw_result_list_to_json(&l);
