@@ -188,7 +188,8 @@ struct call {
 	struct kw_answer answer;
 	bool has_answer, wanted, done;
 	bool recalled, unread;                       /* from the store; unread: nobody had made anything of it */
-	bool cut;                                    /* by a budget, behind others of its batch */
+	bool cut;                                    /* by a budget or the rule of three, behind others of its batch */
+	bool useless;                                /* as far as its text says; a kernel that was judged before is found later */
 	struct kw_model_call row;                    /* with has_answer */
 	enum kw_status status;
 	struct kw_error err;
@@ -212,6 +213,39 @@ static bool spent(struct kw_agent *g)
 	else
 		return false;
 	return true;
+}
+
+/* The text of a candidate in an answer. */
+static void read_kernel(const struct call *c, struct kw_arena *a, struct kw_reply *r)
+{
+	const struct kw_prompt_facts *f = c->r->facts;
+	const char *failed = f->failed_source, *parent = failed ? failed : f->parent ? f->parent->source : NULL;
+	struct kw_reply_want want = { .marker = kw_prompt_marker(f->backend), .parent = parent,
+				      .language = kw_prompt_language(f->backend) };
+
+	kw_reply_read(&want, c->answer.text, strlen(c->answer.text), c->answer.finish, a, r);
+	/* Some servers put the whole answer into the reasoning field; it counts if it is a kernel. */
+	if (makes_code(c->r->role) && r->kind == KW_REPLY_EMPTY && c->answer.finish == KW_FINISH_STOP && c->answer.reasoning[0]) {
+		kw_reply_read(&want, c->answer.reasoning, strlen(c->answer.reasoning), c->answer.finish, a, r);
+		if (r->kind != KW_REPLY_SOURCE) {
+			r->kind = KW_REPLY_THINKING;
+			snprintf(r->why, sizeof(r->why), "the answer is empty, there is only reasoning; write the kernel");
+		}
+	}
+}
+
+/* Whether there is no kernel in it. Any thread. */
+static bool says_nothing(const struct call *c)
+{
+	struct kw_reply reply;
+	struct kw_arena scratch;
+
+	if (!makes_code(c->r->role))
+		return false;
+	kw_arena_init(&scratch, scratch_bytes);
+	read_kernel(c, &scratch, &reply);
+	kw_arena_release(&scratch);
+	return reply.kind != KW_REPLY_SOURCE;
 }
 
 static void fill_row(const struct kw_agent *g, struct call *c)
@@ -271,6 +305,7 @@ static enum kw_status recall(struct kw_agent *g, struct call *c, struct kw_arena
 	kw_finish_parse(was->finish, &c->answer.finish);
 	c->unread = strcmp(was->outcome, unread) == 0;
 	c->has_answer = c->recalled = true;
+	c->useless = says_nothing(c);
 	g->sums.recalled++;
 	return c->unread && g->opts.record ? kw_store_text_get(g->store, was->prompt_sha, a, &c->ask.prompt, err) : KW_OK;
 }
@@ -369,17 +404,16 @@ struct kw_pending {
 	pthread_cond_t answered;
 };
 
-/* A budget holds within a batch too: the i-th is sent when all but the last few before it have told what they cost. Which are sent does not
- * depend on who answers first. */
-static bool affordable(struct kw_pending *p, size_t i)
+/* The rules that end a run hold within a batch too: the i-th is sent when all but the last few before it have told what they cost and whether
+ * they are of use. Which are sent does not depend on who answers first. */
+static bool may_send(struct kw_pending *p, size_t i)
 {
 	const struct kw_agent_opts *o = &p->g->opts;
 	size_t ahead = (size_t)kw_agent_parallel(p->g);
 	int64_t tokens = p->tokens_before;
 	double usd = p->usd_before;
+	int useless = 0;
 
-	if (!o->budget_tokens && o->budget_usd <= 0)
-		return true;
 	pthread_mutex_lock(&p->lock);
 	for (size_t k = 0; k + ahead <= i; k++) {
 		const struct call *c = &p->calls[k];
@@ -388,9 +422,10 @@ static bool affordable(struct kw_pending *p, size_t i)
 			pthread_cond_wait(&p->answered, &p->lock);
 		tokens += c->has_answer ? c->row.tokens_in + c->row.tokens_out : 0;
 		usd += c->has_answer ? c->row.cost_usd : 0;
+		useless = c->useless ? useless + 1 : c->has_answer ? 0 : useless;
 	}
 	pthread_mutex_unlock(&p->lock);
-	return (!o->budget_tokens || tokens < o->budget_tokens) && (o->budget_usd <= 0 || usd < o->budget_usd);
+	return useless < KW_USELESS_MAX && (!o->budget_tokens || tokens < o->budget_tokens) && (o->budget_usd <= 0 || usd < o->budget_usd);
 }
 
 static void finish(struct kw_pending *p, struct call *c, enum kw_status status)
@@ -411,6 +446,7 @@ static void call_model(struct kw_pending *p, struct kw_store *store, struct call
 	status = kw_model_ask(c->model, &c->ask, &c->answer, &c->err);
 	if (status == KW_OK) {
 		fill_row(p->g, c);
+		c->useless = says_nothing(c);
 		status = store ? put_arrived(p->g, store, c, &c->err) : KW_OK;
 	}
 	if (status != KW_OK)
@@ -427,7 +463,7 @@ static void call_all(struct kw_pending *p, struct kw_store *store)
 
 		if (!c->wanted)
 			continue;
-		c->cut = !affordable(p, i);
+		c->cut = !may_send(p, i);
 		if (c->cut)
 			finish(p, c, KW_NO);
 		else
@@ -516,9 +552,6 @@ static void wait_for(struct kw_pending *p, const struct call *c)
 static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_arena *a, struct kw_turn *turn, struct kw_error *err)
 {
 	const struct kw_prompt_facts *f = c->r->facts;
-	const char *failed = f->failed_source, *parent = failed ? failed : f->parent ? f->parent->source : NULL;
-	struct kw_reply_want want = { .marker = kw_prompt_marker(f->backend), .parent = parent,
-				      .language = kw_prompt_language(f->backend) };
 	struct kw_reply *r = &turn->reply;
 	struct kw_error why;
 	bool open;
@@ -531,7 +564,7 @@ static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_ar
 	turn->text = kw_arena_str(a, kw_str_trim(said));
 	if (!turn->model || !turn->text || !turn->left_out)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
-	kw_reply_read(&want, c->answer.text, strlen(c->answer.text), c->answer.finish, a, r);
+	read_kernel(c, a, r);
 	if (!makes_code(c->r->role)) {
 		/* Prose: what a model says is what it says. */
 		bool said_it = turn->text[0] && !open && c->answer.finish == KW_FINISH_STOP;
@@ -539,14 +572,6 @@ static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_ar
 		if (said_it)
 			r->kind = KW_REPLY_SOURCE;
 		return KW_OK;
-	}
-	/* Some servers put the whole answer into the reasoning field; it counts if it is a kernel. */
-	if (r->kind == KW_REPLY_EMPTY && c->answer.finish == KW_FINISH_STOP && c->answer.reasoning[0]) {
-		kw_reply_read(&want, c->answer.reasoning, strlen(c->answer.reasoning), c->answer.finish, a, r);
-		if (r->kind != KW_REPLY_SOURCE) {
-			r->kind = KW_REPLY_THINKING;
-			snprintf(r->why, sizeof(r->why), "the answer is empty, there is only reasoning; write the kernel");
-		}
 	}
 	if (r->kind != KW_REPLY_SOURCE)
 		return KW_OK;

@@ -24,7 +24,7 @@ static const struct kw_option options[] = {
 	{ "budget-tokens", KW_OPT_COUNT, offsetof(struct own, tokens), "N", "ask no more once so many are spent" },
 	{ "budget-usd", KW_OPT_AMOUNT, offsetof(struct own, usd), "USD", "likewise, by knowledge/prices.yaml" },
 	{ "parallel", KW_OPT_COUNT, offsetof(struct own, parallel), "N", "calls of models at once (4)" },
-	{ "width", KW_OPT_COUNT, offsetof(struct own, width), "N", "kernels a round, of strategies that try several" },
+	{ "width", KW_OPT_COUNT, offsetof(struct own, width), "N", "kernels a round, of strategies that try several (at most 64)" },
 	{ "devices", KW_OPT_COUNT, offsetof(struct own, devices), "N", "judge on so many at once (all GPUs; on a CPU one, as they disturb each other)" },
 	{ "review", KW_OPT_FLAG, offsetof(struct own, review), NULL, "let a reviewer look at each new best" },
 };

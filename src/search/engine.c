@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "explain/ledger.h"
-#include "search/strategy.h"
+#include "search/write.h"
 
 enum { ROUNDS_DEFAULT_MAX = 4096, FALLBACK_POINTS = 3, STEPS_OF_A_ROUND_MAX = 4096 };
 /* A tuned candidate of several gets this long, or its share of the budget. */
@@ -503,6 +503,18 @@ static enum kw_status no_strategy(const char *name, struct kw_error *err)
 	return status;
 }
 
+/* A resumed run had its numbers checked when it began. */
+static enum kw_status check_numbers(const struct kw_search_opts *o, struct kw_error *err)
+{
+	if (o->resume_run)
+		return KW_OK;
+	if (o->width > KW_BATCH_MAX)
+		return kw_fail(err, KW_ERR_USAGE, "", "--width %d: a round has at most %d kernels", o->width, KW_BATCH_MAX);
+	if (o->agent.parallel > KW_PARALLEL_MAX)
+		return kw_fail(err, KW_ERR_USAGE, "", "--parallel %d: at most %d calls are under way at once", o->agent.parallel, KW_PARALLEL_MAX);
+	return KW_OK;
+}
+
 enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const struct kw_task *t, const struct kw_expr *e,
 				  const struct kw_search_opts *o, struct kw_store *store, struct kw_store *memory,
 				  struct kw_search_result *out, struct kw_error *err)
@@ -516,7 +528,9 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 	kw_verdict_init(&out->verdict);
 	if (!strategy)
 		return no_strategy(o->strategy, err);
-	status = init_search(&s, ports, &out->arena, err);
+	status = check_numbers(o, err);
+	if (status == KW_OK)
+		status = init_search(&s, ports, &out->arena, err);
 	if (status != KW_OK)
 		return status;
 	if (strategy->needs_model && !ports->agent)

@@ -163,6 +163,16 @@ sub reviewer {
 	is($r->{best}{verdict}, 'ok', 'the verdict stays the judge\'s');
 }
 
+sub argues {
+	my ($code, $r) = play([[coder => fenced($right)], [reviewer => "OBJECT: no comment gives a reason.\n"],
+		[coder => "I disagree: the kernel is right, and comments cost time.\n"], [coder => "As I said, the reviewer is mistaken.\n"],
+		[coder => "No.\n"], [coder => fenced($wrong)]], '--review');
+	is($code, 0, 'a model that argues with the reviewer');
+	is($r->{state}, 'three answers in a row were of no use', 'ends the run by the rule of three');
+	is($r->{best}{verdict}, 'ok', 'and what was right is handed over');
+	like($out, qr/nothing came of it: there is no code in it/, 'each answer is named');
+}
+
 sub from_a_kernel {
 	my ($code, $r) = play([[coder => fenced($right)]], '--from', spew("$tmp/mine.c", $right =~ s/x\[i\] \* 2/x[i] + x[i]/r));
 	is($code, 0, 'a run starts at the user\'s own kernel');
@@ -210,6 +220,11 @@ sub bad_recordings {
 	is(kwright('optimize', $task, '--model', 'replay'), 2, 'a provider without its argument');
 	is(kwright('optimize', $task, '--model', 'reply:x'), 2, 'an unknown provider');
 	like($err, qr/no provider 'reply' of models; did you mean 'replay'\?/, 'gets the nearest');
+	my @much = ('--model', 'replay:' . record('much', [coder => '']), '--strategy', 'best_of', '--store', "$tmp/much");
+	is(kwright('optimize', $task, @much, '--width', 65), 2, 'too many kernels for a round');
+	like($err, qr/--width 65: a round has at most 64 kernels/, 'are refused');
+	is(kwright('optimize', $task, @much, '--parallel', 65), 2, 'too many calls at once');
+	like($err, qr/--parallel 65: at most 64 calls/, 'too');
 	is(kwright('optimize', $task, '--model', 'none', '--budget-evals', 1), 0, 'none is the built-in author');
 }
 
@@ -222,6 +237,6 @@ sub opencl {
 	is($r->{backend}, 'opencl', 'on that backend');
 }
 
-my @tests = (opencl => \&opencl, right_first => \&right_first, right_and_slower => \&right_and_slower, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
+my @tests = (opencl => \&opencl, right_first => \&right_first, right_and_slower => \&right_and_slower, two_blocks => \&two_blocks, truncated => \&truncated, repaired => \&repaired, wrong_twice => \&wrong_twice, cheating_only => \&cheating_only, same_again => \&same_again, useless => \&useless, useless_with_a_best => \&useless_with_a_best, plan_only => \&plan_only, edits => \&edits, planner => \&planner, reviewer => \&reviewer, argues => \&argues, from_a_kernel => \&from_a_kernel, recorded => \&recorded, budgets => \&budgets, bad_recordings => \&bad_recordings);
 while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }
 done();

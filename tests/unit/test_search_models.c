@@ -398,6 +398,27 @@ static void test_budget_in_a_batch(void)
 	}
 }
 
+/* The rule of three holds within a round: of twelve, one at a time, no fourth is asked for. */
+static void test_useless_in_a_batch(void)
+{
+	struct world w;
+	struct script s = { .count = 0 };
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 12, .parallel = 1 };
+	struct kw_store *store = open_store("useless");
+
+	world_init(&w, "");
+	for (int i = 0; i < 12; i++)
+		say(&s, "coder", "Once upon a time.");
+	p.model = write_script(&s, &w, "useless.jsonl");
+	is_int(run(&w, store, &p, &r), KW_OK, "twelve stories instead of kernels");
+	is_int(r.state, KW_RUN_USELESS, "end the run by its rule");
+	ok(p.sums.calls <= 4, "after three, and what is asked for again: %d", p.sums.calls);
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
 /* ---- what is built and begun before its turn ---- */
 
 static struct {
@@ -626,6 +647,7 @@ int main(void)
 	test_overlap();
 	test_kept_when_it_comes();
 	test_budget_in_a_batch();
+	test_useless_in_a_batch();
 	test_ahead_of_its_turn();
 	test_resume();
 	test_niches();
