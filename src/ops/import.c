@@ -4,28 +4,17 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "ops/import_kernel.h"
 #include "ops/internal.h"
-#include "profile/tokens.h"
 
-enum { ARENA_BYTES = 256 << 20, PARAMS_MAX = 64, KERNELS_MAX = 16, LAUNCH_MAX = 4, DEPTH_MAX = 6, TEXT_MAX = 4096 };
+enum { ARENA_BYTES = 256 << 20, KERNELS_MAX = 16, DEPTH_MAX = 6, TEXT_MAX = 4096 };
 
-struct param {
-	struct kw_str text, name;
-	bool pointer, constant, floating, wide;
-};
-struct kernel {
-	struct kw_str name;
-	struct param params[PARAMS_MAX];
-	size_t param_count;
-	struct kw_str config[LAUNCH_MAX], args[PARAMS_MAX]; /* of its launch, as written */
-	size_t config_count, arg_count;
-};
 struct importer {
 	const struct kw_op_import_opts *o;
 	const struct kw_task *task;
 	const char *backend;
 	struct kw_tokens t;
-	struct kernel kernels[KERNELS_MAX];
+	struct kw_import_kernel kernels[KERNELS_MAX];
 	size_t kernel_count;
 	struct kw_buf plan, missing;
 	bool no_grid, no_block;           /* no launch says them, and no option */
@@ -33,7 +22,7 @@ struct importer {
 	struct kw_error *err;
 };
 
-static struct kw_str span(const struct kw_tokens *t, size_t from, size_t to)
+struct kw_str kw_import_span(const struct kw_tokens *t, size_t from, size_t to)
 {
 	const char *start, *end;
 
@@ -44,8 +33,7 @@ static struct kw_str span(const struct kw_tokens *t, size_t from, size_t to)
 	return (struct kw_str){ start, (size_t)(end - start) };
 }
 
-/* The parts between commas of [from, to), brackets kept together. */
-static size_t split(const struct kw_tokens *t, size_t from, size_t to, size_t starts[][2], size_t most)
+size_t kw_import_split(const struct kw_tokens *t, size_t from, size_t to, size_t starts[][2], size_t most)
 {
 	size_t n = 0, start = from;
 
@@ -71,11 +59,11 @@ static bool token_in(const struct kw_tokens *t, size_t from, size_t to, const ch
 	return false;
 }
 
-static struct param read_param(const struct kw_tokens *t, size_t from, size_t to)
+static struct kw_import_param read_param(const struct kw_tokens *t, size_t from, size_t to)
 {
 	static const char *const wide[] = { "long", "size_t", "int64_t", "uint64_t", "ulong", "ptrdiff_t", NULL };
 	static const char *const floats[] = { "float", "double", "half", NULL };
-	struct param p = { .text = span(t, from, to) };
+	struct kw_import_param p = { .text = kw_import_span(t, from, to) };
 
 	p.pointer = token_in(t, from, to, "*") || token_in(t, from, to, "[");
 	p.constant = token_in(t, from, to, "const");
@@ -89,20 +77,21 @@ static struct param read_param(const struct kw_tokens *t, size_t from, size_t to
 }
 
 /* A definition whose name is the token i. */
-static bool read_kernel(struct importer *m, size_t i)
+static bool read_kernel(struct importer *m, size_t i, size_t start)
 {
 	const struct kw_tokens *t = &m->t;
-	size_t parts[PARAMS_MAX][2];
-	struct kernel *k = &m->kernels[m->kernel_count];
+	size_t parts[KW_IMPORT_PARAMS][2];
+	struct kw_import_kernel *k = &m->kernels[m->kernel_count];
 
 	if (m->kernel_count == KERNELS_MAX)
 		return false;
-	*k = (struct kernel){ .name = { t->list[i].ptr, t->list[i].len } };
-	k->param_count = split(t, i + 2, t->list[i + 1].match, parts, PARAMS_MAX);
+	*k = (struct kw_import_kernel){ .name = { t->list[i].ptr, t->list[i].len }, .first = start, .at = i };
+	k->param_count = kw_import_split(t, i + 2, t->list[i + 1].match, parts, KW_IMPORT_PARAMS);
 	for (size_t p = 0; p < k->param_count; p++)
 		k->params[p] = read_param(t, parts[p][0], parts[p][1]);
 	if (k->param_count == 1 && kw_str_eqz(k->params[0].text, "void"))
 		k->param_count = 0;
+	kw_import_template_read(t, k);
 	m->kernel_count++;
 	return true;
 }
@@ -132,7 +121,7 @@ static void find_kernels(struct importer *m)
 			continue;
 		}
 		if (wanted(m, i) && !kw_token_is(t, i, "main") && (mark || !token_in(t, start, i, "static") || m->o->entry))
-			read_kernel(m, i);
+			read_kernel(m, i, start);
 		i = t->list[close + 1].match > close ? t->list[close + 1].match : close;
 	}
 }
@@ -143,29 +132,32 @@ static void find_launches(struct importer *m)
 	const struct kw_tokens *t = &m->t;
 
 	for (size_t i = 1; i < t->count; i++) {
-		size_t end, parts[PARAMS_MAX][2], name = i - 1, first = i;
+		size_t end, parts[KW_IMPORT_PARAMS][2], given[KW_IMPORT_TEMPLATE][2], given_count, name, first = i;
 
 		if (strncmp(t->list[i].ptr, "<<<", 3) != 0)
 			continue;
+		name = kw_import_template_launch(t, i - 1, given, KW_IMPORT_TEMPLATE, &given_count);
 		while (first < t->count && t->list[first].ptr < t->list[i].ptr + 3)
 			first++;
 		for (end = first; end < t->count && strncmp(t->list[end].ptr, ">>>", 3) != 0; end++)
 			;
 		for (size_t k = 0; k < m->kernel_count && end < t->count; k++) {
-			struct kernel *x = &m->kernels[k];
+			struct kw_import_kernel *x = &m->kernels[k];
 			size_t open = end, n;
 
 			if (x->config_count || !kw_str_eq(x->name, (struct kw_str){ t->list[name].ptr, t->list[name].len }))
 				continue;
-			n = split(t, first, end, parts, LAUNCH_MAX);
+			for (size_t p = 0; p < given_count && p < x->template_count; p++)
+				x->templates[p].given = kw_import_span(t, given[p][0], given[p][1]);
+			n = kw_import_split(t, first, end, parts, KW_IMPORT_CONFIG);
 			for (size_t p = 0; p < n; p++)
-				x->config[x->config_count++] = span(t, parts[p][0], parts[p][1]);
+				x->config[x->config_count++] = kw_import_span(t, parts[p][0], parts[p][1]);
 			while (open < t->count && !kw_token_is(t, open, "("))
 				open++;
 			if (open < t->count && t->list[open].match > open)
-				x->arg_count = split(t, open + 1, t->list[open].match, parts, PARAMS_MAX);
+				x->arg_count = kw_import_split(t, open + 1, t->list[open].match, parts, KW_IMPORT_PARAMS);
 			for (size_t p = 0; p < x->arg_count; p++)
-				x->args[p] = span(t, parts[p][0], parts[p][1]);
+				x->args[p] = kw_import_span(t, parts[p][0], parts[p][1]);
 		}
 		i = first;
 	}
@@ -187,6 +179,21 @@ static const char *given(const struct importer *m, struct kw_str name)
 		if (strncmp(m->o->args[i], name.ptr, name.len) == 0 && m->o->args[i][name.len] == '=')
 			return m->o->args[i] + name.len + 1;
 	return NULL;
+}
+
+/* "dim3 grid(...), NAME(...)": whether the statement that NAME stands in begins with a type, and declares it. */
+static bool declared_as(const struct kw_tokens *t, size_t i, const char *type)
+{
+	while (i > 0) {
+		i--;
+		if (kw_token_is(t, i, type))
+			return true;
+		if (t->list[i].match < i) /* behind a bracket: what stands before its name */
+			i = t->list[i].match ? t->list[i].match - 1 : 0;
+		else if (!kw_token_is(t, i, ","))
+			return false;
+	}
+	return false;
 }
 
 /* What a name of the host stands for: NAME = ...;  dim3 NAME(...);  #define NAME ... */
@@ -213,18 +220,92 @@ static struct kw_str value_of(const struct importer *m, struct kw_str name)
 			for (end = i + 2; end < t->count && !kw_token_is(t, end, ";") && !kw_token_is(t, end, ","); end++)
 				if (t->list[end].match > end)
 					end = t->list[end].match;
-			return span(t, i + 2, end);
+			return kw_import_span(t, i + 2, end);
 		}
-		if (i > 0 && kw_token_is(t, i - 1, "dim3") && t->list[i + 1].match > i + 1)
-			return span(t, i + 2, t->list[i + 1].match);
+		if (t->list[i + 1].match > i + 1 && declared_as(t, i, "dim3"))
+			return kw_import_span(t, i + 2, t->list[i + 1].match);
 	}
 	return (struct kw_str){ "", 0 };
+}
+
+static const char *tensor_named(const struct importer *m, struct kw_str name)
+{
+	for (size_t i = 0; i < m->task->input_count; i++)
+		if (kw_str_eqz(name, m->task->inputs[i].name))
+			return m->task->inputs[i].name;
+	for (size_t i = 0; i < m->task->output_count; i++)
+		if (kw_str_eqz(name, m->task->outputs[i].name))
+			return m->task->outputs[i].name;
+	return NULL;
+}
+
+/* By their order where names say nothing: const pointers are inputs, the others outputs. */
+static const char *tensor_by_order(const struct importer *m, const struct kw_import_kernel *k, size_t p)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < p; i++)
+		before += k->params[i].pointer && k->params[i].constant == k->params[p].constant;
+	if (k->params[p].constant)
+		return before < m->task->input_count ? m->task->inputs[before].name : NULL;
+	return before < m->task->output_count ? m->task->outputs[before].name : NULL;
+}
+
+/* How libraries and people name it. */
+static bool is_ceil_div(struct kw_str name)
+{
+	static const char *const names[] = { "cdiv", "ceil_div", "ceilDiv", "ceildiv", "CEIL_DIV", "CEILDIV", "DIVUP", "DIV_UP", "div_up", "divup" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (kw_str_eqz(name, names[i]))
+			return true;
+	return false;
+}
+
+/* The tensor of the task that the host calls so: by its name, or by the pointer that a launch makes of it. */
+static const struct kw_tensor_decl *tensor_of_host(const struct importer *m, struct kw_str name)
+{
+	const char *found = tensor_named(m, name);
+
+	for (size_t k = 0; k < m->kernel_count && !found; k++)
+		for (size_t p = 0; p < m->kernels[k].arg_count && p < m->kernels[k].param_count && !found; p++) {
+			struct kw_str arg = m->kernels[k].args[p];
+
+			if (m->kernels[k].params[p].pointer && arg.len > name.len && memcmp(arg.ptr, name.ptr, name.len) == 0 && arg.ptr[name.len] == '.')
+				found = tensor_by_order(m, &m->kernels[k], p);
+		}
+	for (size_t i = 0; found && i < m->task->input_count; i++)
+		if (strcmp(m->task->inputs[i].name, found) == 0)
+			return &m->task->inputs[i];
+	for (size_t i = 0; found && i < m->task->output_count; i++)
+		if (strcmp(m->task->outputs[i].name, found) == 0)
+			return &m->task->outputs[i];
+	return NULL;
+}
+
+/* "x.size(1)", "x.numel()" behind a name that ends at *at; false: it is something else. */
+static bool put_extent(struct importer *m, struct kw_str text, size_t *at, struct kw_str name, struct kw_buf *out)
+{
+	struct kw_str rest = { text.ptr + *at, text.len - *at };
+	const struct kw_tensor_decl *d = rest.len && rest.ptr[0] == '.' ? tensor_of_host(m, name) : NULL;
+	bool all = kw_str_starts(rest, ".numel()");
+
+	if (!d || (!all && !(kw_str_starts(rest, ".size(") && rest.len > 7 && isdigit((unsigned char)rest.ptr[6]) && rest.ptr[7] == ')')))
+		return false;
+	kw_buf_addz(out, "(");
+	for (int i = 0; i < d->rank; i++)
+		if (all || i == rest.ptr[6] - '0')
+			kw_buf_printf(out, "%s%s.dim%d", all && i ? " * " : "", d->name, i);
+	kw_buf_addz(out, ")");
+	*at += 8;
+	return true;
 }
 
 /* An expression of the host as one of a plan line: names that are no dims become what they stand for, casts and dim3 go. */
 static bool translate(struct importer *m, struct kw_str text, int depth, struct kw_buf *out)
 {
-	static const char *const casts[] = { "(int)", "(unsigned)", "(unsigned int)", "(size_t)", "(long)", "dim3", "static_cast<int>" };
+	static const char *const casts[] = { "(int)", "(unsigned)", "(unsigned int)", "(size_t)", "(long)", "dim3", "static_cast<int>",
+					     "std::", "at::" };
 	size_t i = 0;
 
 	while (i < text.len) {
@@ -248,6 +329,12 @@ static bool translate(struct importer *m, struct kw_str text, int depth, struct 
 			kw_buf_add(out, name.ptr, n);
 			continue;
 		}
+		if (n && text.ptr[i - n] && put_extent(m, text, &i, name, out))
+			continue;
+		if (is_ceil_div(name)) {
+			kw_buf_addz(out, "cdiv");
+			continue;
+		}
 		if (!n || is_dim(m, name) || kw_str_eqz(name, "min") || kw_str_eqz(name, "max")) {
 			kw_buf_add(out, name.ptr, n ? n : 1);
 			continue;
@@ -267,30 +354,7 @@ static bool translate(struct importer *m, struct kw_str text, int depth, struct 
 
 /* ---- arguments ---- */
 
-static const char *tensor_named(const struct importer *m, struct kw_str name)
-{
-	for (size_t i = 0; i < m->task->input_count; i++)
-		if (kw_str_eqz(name, m->task->inputs[i].name))
-			return m->task->inputs[i].name;
-	for (size_t i = 0; i < m->task->output_count; i++)
-		if (kw_str_eqz(name, m->task->outputs[i].name))
-			return m->task->outputs[i].name;
-	return NULL;
-}
-
-/* By their order where names say nothing: const pointers are inputs, the others outputs. */
-static const char *tensor_by_order(const struct importer *m, const struct kernel *k, size_t p)
-{
-	size_t before = 0;
-
-	for (size_t i = 0; i < p; i++)
-		before += k->params[i].pointer && k->params[i].constant == k->params[p].constant;
-	if (k->params[p].constant)
-		return before < m->task->input_count ? m->task->inputs[before].name : NULL;
-	return before < m->task->output_count ? m->task->outputs[before].name : NULL;
-}
-
-static bool names_match(const struct importer *m, const struct kernel *k)
+static bool names_match(const struct importer *m, const struct kw_import_kernel *k)
 {
 	for (size_t i = 0; i < k->param_count; i++)
 		if (k->params[i].pointer && !tensor_named(m, k->params[i].name) && !given(m, k->params[i].name))
@@ -303,9 +367,9 @@ static void miss(struct importer *m, struct kw_str name)
 	kw_buf_printf(&m->missing, "%s" KW_STR_FMT, m->missing.len ? ", " : "", KW_STR_ARG(name));
 }
 
-static void put_scalar(struct importer *m, const struct kernel *k, size_t p)
+static void put_scalar(struct importer *m, const struct kw_import_kernel *k, size_t p)
 {
-	const struct param *x = &k->params[p];
+	const struct kw_import_param *x = &k->params[p];
 	const char *type = x->floating ? (x->wide ? "f64" : "f32") : x->wide ? "i64" : "i32", *said = given(m, x->name);
 
 	if (said) {
@@ -327,13 +391,13 @@ static void put_scalar(struct importer *m, const struct kernel *k, size_t p)
 	}
 }
 
-static void put_args(struct importer *m, const struct kernel *k)
+static void put_args(struct importer *m, const struct kw_import_kernel *k)
 {
 	bool by_name = names_match(m, k);
 
 	kw_buf_addz(&m->plan, " args=(");
 	for (size_t i = 0; i < k->param_count; i++) {
-		const struct param *p = &k->params[i];
+		const struct kw_import_param *p = &k->params[i];
 		const char *name = given(m, p->name);
 
 		kw_buf_addz(&m->plan, i ? ", " : "");
@@ -350,7 +414,7 @@ static void put_args(struct importer *m, const struct kernel *k)
 	kw_buf_addz(&m->plan, ")\n");
 }
 
-static void put_config(struct importer *m, const char *word, const char *option, const struct kernel *k, size_t at, bool *unsaid)
+static void put_config(struct importer *m, const char *word, const char *option, const struct kw_import_kernel *k, size_t at, bool *unsaid)
 {
 	if (option)
 		kw_buf_printf(&m->plan, " %s=(%s)", word, option);
@@ -363,9 +427,12 @@ static void put_config(struct importer *m, const char *word, const char *option,
 	}
 }
 
-static void put_kernel(struct importer *m, const struct kernel *k)
+static void put_kernel(struct importer *m, const struct kw_import_kernel *k)
 {
-	kw_buf_printf(&m->plan, "//@ kernel " KW_STR_FMT, KW_STR_ARG(k->name));
+	if (k->entry)
+		kw_buf_printf(&m->plan, "//@ kernel %s", k->entry);
+	else
+		kw_buf_printf(&m->plan, "//@ kernel " KW_STR_FMT, KW_STR_ARG(k->name));
 	if (strcmp(m->backend, "c") != 0) {
 		put_config(m, "grid", m->o->grid, k, 0, &m->no_grid);
 		put_config(m, "block", m->o->block, k, 1, &m->no_block);
@@ -376,6 +443,50 @@ static void put_kernel(struct importer *m, const struct kernel *k)
 		}
 	}
 	put_args(m, k);
+}
+
+/* What the launch gives for the parameters of a template; numbers become defines, so that they may depend on the case. */
+static bool put_template(struct importer *m, struct kw_import_kernel *k)
+{
+	struct kw_arena *a = &m->out->arena;
+
+	k->entry = kw_arena_printf(a, KW_STR_FMT "_launched", KW_STR_ARG(k->name));
+	for (size_t i = 0; i < k->template_count && k->entry; i++) {
+		struct kw_import_template *x = &k->templates[i];
+		struct kw_str given = kw_str_trim(x->given);
+
+		if (x->type) {
+			x->value = x->given.len || !x->has_default ? kw_import_template_type(x, m->task, a) : NULL;
+		} else if (kw_str_eqz(given, "true") || kw_str_eqz(given, "false")) {
+			x->value = kw_arena_str(a, given);
+		} else if (given.len) {
+			x->value = kw_arena_printf(a, KW_STR_FMT "_" KW_STR_FMT, KW_STR_ARG(k->name), KW_STR_ARG(x->name));
+			kw_buf_printf(&m->plan, "//@ define %s = ", x->value ? x->value : "");
+			translate(m, given, 0, &m->plan);
+			kw_buf_addc(&m->plan, '\n');
+		} else if (!x->has_default) {
+			miss(m, x->name);
+		}
+		if (!x->value && given.len)
+			return false;
+	}
+	return k->entry != NULL;
+}
+
+/* The kernels of the file, with what their plan lines name. NULL: out of memory. */
+static const char *device_text(struct importer *m, const char *text, size_t len)
+{
+	struct kw_arena *a = &m->out->arena;
+	char *body = kw_tokens_device_only(text, len, a);
+	const char *wrappers = "";
+
+	for (size_t i = 0; i < m->kernel_count && body && wrappers; i++)
+		if (m->kernels[i].template_count) {
+			const char *one = kw_import_template_wrap(&m->t, &m->kernels[i], body, a);
+
+			wrappers = one ? kw_arena_printf(a, "%s%s", wrappers, one) : NULL;
+		}
+	return body && wrappers ? kw_arena_printf(a, "%s%s", body, wrappers) : NULL;
 }
 
 /* ---- the whole ---- */
@@ -403,18 +514,23 @@ static enum kw_status not_launched(const struct importer *m)
 static enum kw_status convert(struct importer *m, const char *text, size_t len)
 {
 	struct kw_arena *a = &m->out->arena;
-	const char *body = strcmp(m->backend, "cuda") == 0 ? kw_tokens_device_only(text, len, a) : text;
+	bool cuda = strcmp(m->backend, "cuda") == 0;
 	struct kw_candidate c;
 	enum kw_status status = choose(m);
 
-	for (size_t i = 0; i < m->kernel_count && status == KW_OK; i++)
+	for (size_t i = 0; i < m->kernel_count && status == KW_OK; i++) {
+		if (cuda && m->kernels[i].template_count && !put_template(m, &m->kernels[i]))
+			return kw_fail(m->err, KW_ERR_NOMEM, "", "out of memory for a candidate");
 		put_kernel(m, &m->kernels[i]);
+	}
 	if (status == KW_OK && (m->no_grid || m->no_block))
 		return not_launched(m);
 	if (status == KW_OK && m->missing.len)
 		return kw_fail(m->err, KW_ERR_USAGE, m->o->file, "the text does not say what this is: %.600s; say it by --arg NAME=EXPR (a tensor, "
 			       "or a number of the task's dims)", m->missing.ptr);
 	if (status == KW_OK) {
+		const char *body = cuda ? device_text(m, text, len) : text;
+
 		m->out->plan = kw_arena_strdup(a, m->plan.ptr ? m->plan.ptr : "");
 		m->out->text = body && m->out->plan ? kw_arena_printf(a, "%s%s", m->out->plan, body) : NULL;
 		if (!m->out->text)

@@ -24,7 +24,7 @@ static void blank(char *copy, const struct kw_tokens *t, size_t from, size_t to)
 static bool is_host(const struct kw_tokens *t, size_t from, size_t to)
 {
 	static const char *const words[] = { "<<<",  "printf", "cout",	"malloc", "vector", "chrono",
-					     "argc", "argv",   "torch", "at",	  NULL };
+					     "argc", "argv",   "torch", "at",	  "PYBIND11_MODULE", "TORCH_LIBRARY", NULL };
 
 	if (kw_tokens_hold(t, from, to, words))
 		return true;
@@ -64,6 +64,14 @@ char *kw_tokens_device_only(const char *text, size_t len, struct kw_arena *a)
 		if (t.list[i].kind != KW_TOKEN_WORD || !kw_token_is(&t, i + 1, "("))
 			continue;
 		close = t.list[i + 1].match;
+		/* A function of the host that is only declared here. */
+		if (close > i && kw_token_is(&t, close + 1, ";")) {
+			from = kw_token_declaration_start(&t, i);
+			if (!kw_tokens_hold(&t, from, i, marks) && is_host(&t, from, close))
+				blank(copy, &t, from, close + 1);
+			i = close;
+			continue;
+		}
 		if (close <= i + 1 || !kw_token_is(&t, close + 1, "{") || t.list[close + 1].match <= close)
 			continue;
 		from = kw_token_declaration_start(&t, i);

@@ -33,6 +33,22 @@ typedef uint64_t uintptr_t;
 #define INT64_MAX LLONG_MAX
 #endif
 
+#ifdef __CUDACC_RTC__ /* what nvcc has from the C library before a kernel's first line */
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VALF INFINITY
+#endif
+#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#define M_SQRT1_2 0.70710678118654752440
+#define M_SQRT2 1.41421356237309504880
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_LOG2E 1.4426950408889634074
+#define M_LN2 0.69314718055994530942
+#endif
+#endif
+
 #include <cuda_fp16.h>
 /* The backend says which of these a candidate names; each takes as long to read as a small kernel takes to compile. */
 #if defined(KW_USES_BF16) || defined(KW_USES_F8)
