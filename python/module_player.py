@@ -143,7 +143,7 @@ def zygote():
         data, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
         if not data:
             return
-        flags, = struct.unpack_from("<I", data, 4)
+        flags, gpu = struct.unpack_from("<II", data, 4)
         if flags & TRITON:
             import_triton(flags & INTERPRETER)
         try:
@@ -156,7 +156,7 @@ def zygote():
             control.detach()
             os.dup2(fds[0], CONTROL)
             os.close(fds[0])
-            Player(seccomp, layers, bool(flags & TRUSTED)).live()
+            Player(seccomp, layers, bool(flags & TRUSTED)).live(gpu - 1 if gpu else None)
             os._exit(0)
         os.close(fds[0])
         reply(control, FORKED, number=pid, layers=layers)
@@ -165,7 +165,7 @@ def zygote():
 def prepare(driver, trusted):
     """What candidates are likely to want, and what would read files or start programs later.
 
-    driver: players will use a GPU. Nothing may have started its driver before they are copied, and cpp_extension asks for a GPU.
+    driver: players will use a GPU. Nothing may have started its driver before they are copied, and cpp_extension would ask for a GPU.
     trusted: they are baselines, which have the user's own environment, and from which copies must be possible all the same."""
     global torch
     if trusted:
@@ -177,9 +177,11 @@ def prepare(driver, trusted):
     import torch.autograd.profiler
     import torch.nn.functional
 
-    if not driver:
-        import torch.utils.cpp_extension
-
+    available = torch.cuda.is_available
+    if driver:  # for a warning, and by the driver
+        torch.cuda.is_available = lambda: True
+    import torch.utils.cpp_extension
+    torch.cuda.is_available = available
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
 
@@ -310,10 +312,13 @@ class Player:
 
     # -- trusted start-up --
 
-    def live(self):
+    def live(self, gpu):
+        """gpu: of which a context is made before there is a session; None: with it."""
         try:
             libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
             os.setsid()
+            if gpu is not None:
+                self.make_ready(gpu)
             self.start(self.control.recv(MESSAGE_BYTES))
             if not self.trusted:
                 self.lock_down()
@@ -344,13 +349,22 @@ class Player:
             else:
                 return
 
+    def make_ready(self, gpu):
+        """Where that fails, the one that is started with a session says it."""
+        try:
+            self.cuda = Cuda(gpu)
+            torch.zeros(1, device="cuda").zero_()
+            self.cuda.wait()
+        except BaseException:
+            os._exit(1)
+        reply(self.control, READY)
+
     def start(self, data):
         op, _, threads, _, _, base, size, self.buffers, self.slots, _, _, device, copies = struct.unpack_from("<4Iq2Q2I4I", data)
         if op != START:
             raise OSError(71, "the judge's first word is not understood")
         self.maps, self.arena = [], (base, size)
         if copies:
-            importlib.import_module("torch.utils.cpp_extension")
             self.tell_spec()
             self.cuda = self.cuda or Cuda(device)
             self.map_device()

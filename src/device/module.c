@@ -159,11 +159,12 @@ static enum kw_status need_zygote(struct zygote *z, const struct kw_module_host 
 	return z->there ? KW_OK : start_zygote(z, h, driver, err);
 }
 
-static enum kw_status fork_player(struct zygote *z, const struct kw_module_host *h, int control, pid_t *pid, unsigned *layers,
+/* gpu: of which a context is wanted before there is a session, and an answer when it is there; -1: none. */
+static enum kw_status fork_player(struct zygote *z, const struct kw_module_host *h, int gpu, int control, pid_t *pid, unsigned *layers,
 				  struct kw_error *err)
 {
-	uint32_t fork_it[2] = { WIRE_FORK, flags_of(z->driver, h->trusted) | (h->triton ? FLAG_TRITON : 0u) |
-							    (h->interpreted ? FLAG_INTERPRETER : 0u) };
+	uint32_t fork_it[3] = { WIRE_FORK, flags_of(z->driver, h->trusted) | (h->triton ? FLAG_TRITON : 0u) |
+							    (h->interpreted ? FLAG_INTERPRETER : 0u), (uint32_t)(gpu + 1) };
 	struct wire_reply r;
 	enum kw_status st = kw_child_send(&z->child, fork_it, sizeof(fork_it), &control, 1, err);
 
@@ -276,8 +277,135 @@ void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy)
 	pthread_mutex_unlock(&residents_lock);
 }
 
+/* ---- what is started ahead ---- */
+
+/* Players of candidates that have a context and know nothing yet. Each is used once: the code of a candidate ran in it. */
+enum { AHEAD = 8, AHEAD_TIMEOUT_MS = 30000 };
+static struct ahead {
+	struct kw_child child;
+	int gpu;
+	bool there, ready;
+	char python[4096];
+} aheads[AHEAD];
+static pthread_mutex_t aheads_lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t aheads_owner;
+
+static void own_aheads(void)
+{
+	for (int i = 0; i < AHEAD && aheads_owner != getpid(); i++)
+		aheads[i].there = false; /* of the process that this is a fork of */
+	aheads_owner = getpid();
+}
+
+/* False: it ended, or never got a context, and is gone. */
+static bool make_ready(struct ahead *a)
+{
+	struct wire_reply r;
+	struct kw_error why;
+
+	kw_error_reset(&why);
+	if (a->there && !a->ready)
+		a->ready = await(&a->child, AHEAD_TIMEOUT_MS, &r, "a player did not start", &why) == KW_OK && r.kind == WIRE_READY;
+	if (a->there && (!a->ready || kw_child_has_ended(&a->child))) {
+		kw_child_close(&a->child);
+		a->there = false;
+	}
+	return a->there;
+}
+
+static bool take_ahead(const struct kw_module *m, int gpu, struct kw_child *c)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&aheads_lock);
+	own_aheads();
+	for (int i = 0; i < AHEAD && !found; i++) {
+		struct ahead *a = &aheads[i];
+
+		if (!a->there || a->gpu != gpu || strcmp(a->python, m->host.python) != 0 || !make_ready(a))
+			continue;
+		*c = a->child;
+		a->there = false;
+		found = true;
+	}
+	pthread_mutex_unlock(&aheads_lock);
+	return found;
+}
+
+static bool start_ahead(struct ahead *a, const struct kw_module_host *h, int gpu)
+{
+	struct zygote *z = &zygotes[false];
+	unsigned layers = 0;
+	pid_t pid = -1;
+	int pair[2];
+	bool done;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	pthread_mutex_lock(&z->lock);
+	done = need_zygote(z, h, true, NULL) == KW_OK && fork_player(z, h, gpu, pair[1], &pid, &layers, NULL) == KW_OK;
+	pthread_mutex_unlock(&z->lock);
+	close(pair[1]);
+	*a = (struct ahead){ .gpu = gpu };
+	kw_child_init(&a->child);
+	snprintf(a->python, sizeof(a->python), "%s", h->python);
+	if (done)
+		a->there = kw_child_adopt(&a->child, pid, pair[0], layers, NULL) == KW_OK;
+	else
+		close(pair[0]);
+	if (done && !a->there)
+		kw_child_close(&a->child);
+	return a->there;
+}
+
+void kw_module_ahead(const struct kw_module_host *h, int gpu, int count)
+{
+	int have = 0;
+	bool works = true;
+
+	pthread_mutex_lock(&aheads_lock);
+	own_aheads();
+	for (int i = 0; i < AHEAD; i++) {
+		struct ahead *a = &aheads[i];
+
+		if (a->there && (a->gpu != gpu || strcmp(a->python, h->python) != 0 || kw_child_has_ended(&a->child))) {
+			kw_child_close(&a->child);
+			a->there = false;
+		}
+		have += a->there;
+	}
+	for (int i = 0; i < AHEAD && have < count && works; i++)
+		if (!aheads[i].there) {
+			works = start_ahead(&aheads[i], h, gpu);
+			have++;
+		}
+	pthread_mutex_unlock(&aheads_lock);
+}
+
+void kw_module_ahead_ready(void)
+{
+	pthread_mutex_lock(&aheads_lock);
+	own_aheads();
+	for (int i = 0; i < AHEAD; i++)
+		make_ready(&aheads[i]);
+	pthread_mutex_unlock(&aheads_lock);
+}
+
+static void dismiss_ahead(void)
+{
+	pthread_mutex_lock(&aheads_lock);
+	own_aheads();
+	for (int i = 0; i < AHEAD; i++)
+		if (aheads[i].there) {
+			kw_child_close(&aheads[i].child);
+			aheads[i].there = false;
+		}
+	pthread_mutex_unlock(&aheads_lock);
+}
+
 void kw_module_dismiss(void)
 {
+	dismiss_ahead();
 	pthread_mutex_lock(&residents_lock);
 	own_residents();
 	for (int i = 0; i < RESIDENT; i++)
@@ -295,7 +423,7 @@ void kw_module_expect(const struct kw_module_host *h, bool driver)
 	pthread_mutex_unlock(&z->lock);
 }
 
-enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err)
+enum kw_status kw_module_spawn(struct kw_module *m, int gpu, struct kw_child *c, struct kw_error *err)
 {
 	struct zygote *z = &zygotes[m->host.trusted];
 	unsigned layers = 0;
@@ -303,14 +431,15 @@ enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct k
 	pid_t pid = -1;
 	int pair[2];
 
-	if (m->host.trusted && take_resident(m, c))
+	/* What knows Triton is copied when it is wanted. */
+	if (m->host.trusted ? take_resident(m, c) : gpu >= 0 && !m->host.triton && take_ahead(m, gpu, c))
 		return KW_OK;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
 	pthread_mutex_lock(&z->lock);
 	st = need_zygote(z, &m->host, !m->slots, err);
 	if (st == KW_OK)
-		st = fork_player(z, &m->host, pair[1], &pid, &layers, err);
+		st = fork_player(z, &m->host, -1, pair[1], &pid, &layers, err);
 	pthread_mutex_unlock(&z->lock);
 	close(pair[1]);
 	if (st == KW_OK)

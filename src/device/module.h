@@ -6,7 +6,7 @@
  * and an answer that is not there when the call returns is not there.
  *
  *     kw_module_new(o, slots, &m, err);
- *     kw_module_spawn(m, &child, err);           // instead of kw_child_start
+ *     kw_module_spawn(m, -1, &child, err);       // instead of kw_child_start
  *     ... WIRE_START, maps ...
  *     kw_module_tell(m, &child, err);            // spec and report, before READY
  *     kw_module_settle(m, &child, memory, ...);  // after READY: limits, and whether its memory can be read
@@ -26,9 +26,14 @@ enum kw_status kw_module_new(const struct kw_module_play *o, struct slots *slots
 enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct kw_buffer_spec *specs, int slots,
 				   struct kw_module **out, struct kw_error *err);
 void kw_module_free(struct kw_module *m);
-enum kw_status kw_module_spawn(struct kw_module *m, struct kw_child *c, struct kw_error *err);
+/* gpu: the number of the device that it will use, -1 none. One that was started ahead for it is taken first. */
+enum kw_status kw_module_spawn(struct kw_module *m, int gpu, struct kw_child *c, struct kw_error *err);
 /* Starts the zygote, for players with a driver of a GPU or without, ahead of the first spawn. It ends with the calling thread. */
 void kw_module_expect(const struct kw_module_host *h, bool driver);
+/* Players for candidates with a context on a GPU, so that count of them are there; they start side by side. What fails is met when a
+ * player is spawned. Ready: when the last of them works no more, until a session wants it. */
+void kw_module_ahead(const struct kw_module_host *h, int gpu, int count);
+void kw_module_ahead_ready(void);
 enum kw_status kw_module_tell(struct kw_module *m, struct kw_child *c, struct kw_error *err);
 enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t memory_bytes, int threads, struct kw_error *err);
 /* Whether the player has to copy its outputs into the slots itself, in the clock. */

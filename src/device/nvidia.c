@@ -376,6 +376,7 @@ const struct kw_device_ops kw_device_nvidia = {
 	.close = nvidia_close,
 	.ceiling = kw_nvidia_ceiling,
 	.overheads = kw_nvidia_overheads,
+	.modules_ahead = kw_nvidia_modules_ahead,
 	.state = nvidia_state,
 	.session_new = kw_nvidia_session_new,
 	.session_free = kw_nvidia_session_free,

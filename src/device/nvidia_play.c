@@ -202,6 +202,7 @@ void kw_nvidia_cool(struct nvidia *n)
 /* ---- modules: a Python process, which runs while it is asked only ---- */
 
 enum { MODULE_TIMEOUT_MS = 120000, PROBES = 4, PROBE_NS = 300000 };
+#define AHEAD_ROOM_BYTES ((int64_t)16 << 30) /* of the device, for each player that waits */
 
 static enum kw_got await_module(struct gpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
 {
@@ -223,7 +224,7 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 	enum kw_status st = kw_module_new_apart(o->module, s->specs, s->slots, &p->module, err);
 
 	if (st == KW_OK)
-		st = kw_module_spawn(p->module, &p->process.child, err);
+		st = kw_module_spawn(p->module, s->device->ordinal, &p->process.child, err);
 	if (st == KW_OK)
 		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
@@ -241,6 +242,14 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 	kw_play_name_layers(p->process.child.process.layers | r.layers, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
 	kw_child_stop(&p->process.child);
 	return KW_OK;
+}
+
+/* A context takes about half a gigabyte, and nobody shall miss it. */
+void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h, int count)
+{
+	int64_t most = kw_device_memory_available(d) / AHEAD_ROOM_BYTES;
+
+	kw_module_ahead(h, kw_nvidia_of(d)->ordinal, count < most ? count : (int)most);
 }
 
 static void describe_module(struct gpu_player *p, enum kw_got g, const struct wire_reply *w, int timeout_ms, struct kw_play_result *r)

@@ -188,7 +188,7 @@ static enum kw_status start_once(struct cpu_player *p, const struct kw_player_op
 
 	if (p->module)
 		start.memory_bytes += MODULE_MEMORY + kw_module_output_bytes(p->module);
-	st = p->module ? kw_module_spawn(p->module, &p->child, err) :
+	st = p->module ? kw_module_spawn(p->module, -1, &p->child, err) :
 			 kw_child_start(&p->child, !o->trusted && !p->kind.bare, threads, err);
 	if (st != KW_OK)
 		return st;

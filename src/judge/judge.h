@@ -72,6 +72,10 @@ struct kw_device *kw_judge_device(struct kw_judge *j);
 /* Tasks with PyTorch will come, and modules as candidates: the processes that both need are started meanwhile, on threads. They import
  * for seconds. Nothing depends on it; what fails is met, and told, where it is needed. */
 void kw_judge_expect(struct kw_judge *j, bool modules);
+/* So many modules will be judged next, on a device where starting a process for one takes long: they start, all at once, while something
+ * else is done. Ready: they have, and disturb no measurement. */
+void kw_judge_modules_ahead(struct kw_judge *j, int count);
+void kw_judge_modules_ready(struct kw_judge *j);
 /* v must be initialised (kw_verdict_init). Not thread-safe per judge. */
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,
 			     const struct kw_candidate *c, const struct kw_judge_opts *o,

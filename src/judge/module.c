@@ -101,21 +101,50 @@ enum kw_status kw_module_host_new(struct work *w, struct kw_error *err)
 	return st == KW_OK ? prepare_triton(w, h, err) : st;
 }
 
-void kw_module_host_start(struct kw_judge *j)
+/* What modules run in, as far as it is there; a has its strings. */
+static bool find_host(struct kw_arena *a, struct kw_python_found *python, struct kw_module_host *host)
 {
-	struct kw_module_host host = { 0 };
-	struct kw_python_found python;
-	struct kw_arena a;
 	char *script;
 
+	*host = (struct kw_module_host){ 0 };
+	if (kw_python_find(KW_PYTHON_TORCH, python, NULL) != KW_OK || kw_data_read(SCRIPT, a, &script, &host->script_len, NULL) != KW_OK ||
+	    kw_python_folders(python->path, &host->read, NULL) != KW_OK)
+		return false;
+	host->python = python->path;
+	host->script = script;
+	return true;
+}
+
+void kw_module_host_start(struct kw_judge *j)
+{
+	struct kw_module_host host;
+	struct kw_python_found python;
+	struct kw_arena a;
+
 	kw_arena_init(&a, 8 << 20);
-	if (kw_python_find(KW_PYTHON_TORCH, &python, NULL) == KW_OK && kw_data_read(SCRIPT, &a, &script, &host.script_len, NULL) == KW_OK &&
-	    kw_python_folders(python.path, &host.read, NULL) == KW_OK) {
-		host.python = python.path;
-		host.script = script;
+	if (find_host(&a, &python, &host))
 		kw_module_expect(&host, strcmp(j->dev->ops->name, "nvidia") == 0);
-	}
 	kw_arena_release(&a);
+}
+
+void kw_judge_modules_ahead(struct kw_judge *j, int count)
+{
+	struct kw_module_host host;
+	struct kw_python_found python;
+	struct kw_arena a;
+
+	if (!j->dev->ops->modules_ahead || count <= 0)
+		return;
+	kw_arena_init(&a, 8 << 20);
+	if (find_host(&a, &python, &host))
+		j->dev->ops->modules_ahead(j->dev, &host, count);
+	kw_arena_release(&a);
+}
+
+void kw_judge_modules_ready(struct kw_judge *j)
+{
+	if (j->dev->ops->modules_ahead)
+		kw_module_ahead_ready();
 }
 
 void kw_module_host_free(struct work *w)

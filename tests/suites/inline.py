@@ -4,6 +4,7 @@ Nothing is compared with a time. CUDA sources are compiled where there is nvcc; 
 is called here, on the processor."""
 import importlib.util
 import os
+import subprocess
 import sys
 
 TOP, FOLDER = sys.argv[1:3]
@@ -193,8 +194,19 @@ def with_cuda():
         ok(place in said, f"an error of {what} is told", said)
 
 
+def without_driver():
+    """What players for a GPU are copies of has everything imported, and has not asked the driver: it could not be used in a copy."""
+    text = ("import sys; exec(compile(open(sys.argv[1]).read().rpartition('if __name__')[0], 'player', 'exec'))\n"
+            "import torch; before = torch.cuda.is_available; prepare(1, 0)\n"
+            "print(torch.cuda.is_available is before, 'torch.utils.cpp_extension' in sys.modules, torch.cuda.is_initialized(),"
+            " 'libcuda.so' in open('/proc/self/maps').read(), 'libnvidia-ml' in open('/proc/self/maps').read())\n")
+    said = subprocess.run([sys.executable, "-c", text, TOP + "/python/module_player.py"], capture_output=True, text=True, check=False)
+    ok(said.stdout.split() == ["True", "True", "False", "False", "False"], "players for a GPU are made without its driver", said)
+
+
 os.chdir(FOLDER)
 standard()
+without_driver()
 without_cuda()
 with_cuda()
 print(f"1..{number}")

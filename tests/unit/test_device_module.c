@@ -1,0 +1,144 @@
+/* Players of modules that are started ahead, by the script itself (python/module_player.py) with neither PyTorch nor a GPU: a few lines stand in
+ * for these two. One that is ready is known by the name that its context gives to its process. */
+#include "device/module.h"
+
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "python/python.h"
+#include "tap.h"
+
+static const char stand_in[] =
+	"class Any:\n"
+	"    __version__ = 'none'\n"
+	"    def __getattr__(self, name): return self\n"
+	"    def __call__(self, *args, **kwargs): return self\n"
+	"def prepare(driver, trusted):\n"
+	"    global torch\n"
+	"    torch = Any()\n"
+	"class Cuda:\n"
+	"    def __init__(self, gpu):\n"
+	"        if gpu == 7: raise RuntimeError('no such GPU')\n"
+	"        libc.prctl(15, b'ahead-%d' % gpu, 0, 0, 0)\n"
+	"    def wait(self): pass\n"
+	"zygote()\n";
+
+static struct kw_error err;
+static struct kw_module_host host;
+
+static bool load_host(struct kw_arena *a)
+{
+	static const char last[] = "if __name__ == \"__main__\":\n    zygote()\n";
+	static struct kw_python_found found;
+	char *text, *end;
+
+	if (kw_python_find(0, &found, &err) != KW_OK || kw_python_folders(found.path, &host.read, &err) != KW_OK ||
+	    kw_data_read("python/module_player.py", a, &text, NULL, &err) != KW_OK || !(end = strstr(text, last)))
+		return false;
+	*end = '\0';
+	host.python = found.path;
+	host.script = kw_arena_printf(a, "%s%s", text, stand_in);
+	host.script_len = host.script ? strlen(host.script) : 0;
+	return host.script != NULL;
+}
+
+/* A player for a session on that GPU: the name of its process. */
+static const char *spawned(int gpu, struct kw_child *c)
+{
+	static char name[64];
+	struct kw_module_play o = { .host = &host, .spec = "{}" };
+	struct kw_module *m = NULL;
+	char path[64];
+	struct kw_buf text;
+
+	kw_child_init(c);
+	kw_buf_init(&text, sizeof(name) - 1);
+	name[0] = '\0';
+	if (kw_module_new_apart(&o, NULL, 1, &m, &err) == KW_OK && kw_module_spawn(m, gpu, c, &err) == KW_OK) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", (int)c->process.pid);
+		if (kw_file_read(path, sizeof(name) - 1, &text, &err) == KW_OK)
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(text.ptr, "\n"), text.ptr);
+	}
+	kw_buf_release(&text);
+	kw_module_free(m);
+	return name;
+}
+
+static bool is_ahead(int gpu, const char *name)
+{
+	struct kw_child c;
+	const char *got = spawned(gpu, &c);
+	bool right = got[0] && (strcmp(got, name) == 0) == (name[0] != '\0');
+
+	if (!right)
+		diag("a player named '%s' (%s)", got, err.text);
+	kw_child_close(&c);
+	return right && (name[0] || strncmp(got, "ahead", 5) != 0);
+}
+
+static void test_taken(void)
+{
+	struct kw_child first;
+
+	kw_module_ahead(&host, 0, 2);
+	kw_module_ahead(&host, 0, 2); /* they are there */
+	kw_module_ahead_ready();
+	is_str(spawned(0, &first), "ahead-0", "a session takes one that is ready");
+	ok(is_ahead(0, "ahead-0"), "and the next session the other");
+	ok(is_ahead(0, ""), "and then one is started, which has nothing yet");
+	kw_child_close(&first);
+	kw_module_ahead(&host, 0, 1);
+	ok(is_ahead(0, "ahead-0"), "one that is still starting is waited for");
+}
+
+static void test_not_taken(void)
+{
+	struct kw_child c;
+
+	kw_module_ahead(&host, 0, 1);
+	kw_module_ahead_ready();
+	ok(is_ahead(1, ""), "one for another GPU is not taken");
+	ok(is_ahead(-1, ""), "nor one where there is no GPU");
+	kw_module_ahead(&host, 1, 1);
+	kw_module_ahead_ready();
+	ok(is_ahead(0, ""), "and goes when players for another GPU are wanted");
+	ok(is_ahead(1, "ahead-1"), "which are there then");
+	kw_module_ahead(&host, 7, 3);
+	kw_module_ahead_ready();
+	ok(is_ahead(7, ""), "what could not start ahead is started anew");
+	kw_module_ahead(&host, 2, 1);
+	spawned(2, &c);
+	kw_child_close(&c);
+	kw_module_ahead(&host, 2, 1);
+	kw_module_ahead_ready();
+	is_str(spawned(2, &c), "ahead-2", "one is used once");
+	kw_child_close(&c);
+}
+
+static void test_end(void)
+{
+	int left = 0;
+
+	kw_module_ahead(&host, 4, 3);
+	kw_module_dismiss();
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		left++;
+	is_int(left, 0, "what waits is ended with the judge, and waited for");
+}
+
+int main(void)
+{
+	struct kw_arena a;
+
+	kw_arena_init(&a, 8 << 20);
+	if (!load_host(&a)) {
+		printf("1..0 # SKIP no Python: %s\n", err.text);
+		return 0;
+	}
+	test_taken();
+	test_not_taken();
+	test_end();
+	kw_arena_release(&a);
+	return done();
+}
