@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BUILDER "python/module_build.py"
 #define MAGIC "kwmodule\n"
@@ -127,6 +128,16 @@ static void take_failure(struct build *b, const json_t *answer)
 	b->out->subclass = kw_diagnostics_class(&b->diags);
 }
 
+/* The candidate may have run where the answer was made: what it names is a file of that folder, and no way out of it. */
+static bool is_own_file(const char *dir, const char *name)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%.*s", dir, NAME_MAX, name);
+	return name[0] && !strchr(name, '/') && strlen(name) <= NAME_MAX && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
+}
+
 /* The compiler's child has ended, and what it wrote is there. */
 static enum kw_status add_libraries(struct build *b, json_t *list, json_t *head, struct kw_buf *blobs, struct kw_error *err)
 {
@@ -138,6 +149,10 @@ static enum kw_status add_libraries(struct build *b, json_t *list, json_t *head,
 		const char *path = kw_arena_printf(&b->arena, "%s/%s", b->dir, kw_json_get_str(one, "path", ""));
 		size_t before = blobs->len;
 
+		if (!is_own_file(b->dir, kw_json_get_str(one, "path", ""))) {
+			fail_build(b, KW_S_BUILD_RESOURCES, 0, 0, "what it gives to load_inline was not compiled to a library");
+			break;
+		}
 		if (s == KW_OK)
 			s = kw_file_read(path, MAX_LIBRARY, blobs, err);
 		json_array_append_new(out, json_pack("{s:s,s:s,s:I}", "key", kw_json_get_str(one, "key", ""), "name",
