@@ -60,6 +60,8 @@ static const struct {
 	{ "minimum", "tl.minimum($0, $1)" },
 	{ "abs", "tl.abs($0)" },
 	{ "floor", "$0" },
+	{ "floor_divide", "floor_div($0, $1)" },
+	{ "remainder", "floor_mod($0, $1)" },
 	{ "ceil", "$0" },
 	{ "round", "$0" },
 	{ "trunc", "$0" },
@@ -551,9 +553,29 @@ const char *kw_au_triton_stores(struct kw_au_emit *e)
 	return w.outer;
 }
 
+/* Triton's own // and % of whole numbers are C's. */
+static const char floor_text[] =
+	"@triton.jit\n"
+	"def floor_div(a, b):\n"
+	"    \"\"\"Rounded down, and 0 where b is 0; one of the two may be a plain number.\"\"\"\n"
+	"    b = b + a * 0\n"
+	"    d = tl.where((b == 0) | (b == -1), 1, b)\n"
+	"    q = a // d\n"
+	"    r = a - q * d\n"
+	"    q = tl.where((r != 0) & ((r < 0) != (d < 0)), q - 1, q)\n"
+	"    return tl.where(b == 0, 0, tl.where(b == -1, 0 - a, q))\n"
+	"@triton.jit\n"
+	"def floor_mod(a, b):\n"
+	"    \"\"\"What is left then: it has the sign of b.\"\"\"\n"
+	"    b = b + a * 0\n"
+	"    return tl.where(b == 0, 0, a - floor_div(a, b) * b)\n";
+
 const char *kw_au_triton_imports(struct kw_au_emit *e, const char *text)
 {
-	return strstr(text, "libdevice.") ? kw_au_printf(e, "from triton.language.extra import libdevice\n") : "";
+	bool floors = strstr(text, "floor_div(") || strstr(text, "floor_mod(");
+
+	return kw_au_printf(e, "%s%s", strstr(text, "libdevice.") ? "from triton.language.extra import libdevice\n" : "",
+			    floors ? floor_text : "");
 }
 
 /* ---- the loops of a pattern ---- */

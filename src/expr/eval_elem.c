@@ -50,7 +50,7 @@ static void nest_make(const struct ctx *c, const struct kw_node *n, const struct
 }
 
 /* One inner run: operand k starts at p[k], stride 0 or 1. */
-static void run(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
+static void run_any(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
 {
 	enum op_id id = n->op->id;
 
@@ -88,6 +88,16 @@ static void run(const struct kw_node *n, const double *const *p, const bool *rep
 		else
 			vec_where(q[0], q[1], q[2], out + i, m);
 	}
+}
+
+/* Whole numbers have no infinity: divided by 0 they give 0, as in numpy. */
+static void run(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
+{
+	run_any(n, p, repeated, out, count);
+	if (kw_dtype_is_float(n->dtype) || (n->op->id != OP_FLOORDIV && n->op->id != OP_MOD))
+		return;
+	for (int64_t i = 0; i < count; i++)
+		out[i] = out[i] - out[i] == 0 ? out[i] : 0.0;
 }
 
 static bool arange(const struct ctx *c, const struct kw_node *n, const struct box *x, double *out)

@@ -218,7 +218,7 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 		{ g->lang->max, "int64_t", "(int64_t a, int64_t b) { return a > b ? a : b; }\n" },
 		{ g->lang->cdiv, "int64_t", "(int64_t a, int64_t b) { return (a + b - 1) / b; }\n" },
 		{ "floor_div", "int64_t", "(int64_t a, int64_t b)\n{\n"
-					  "\treturn b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n\n" },
+					  "\treturn b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n\n" },
 		{ "mod_of", "double", "(double a, double b)\n{\n"
 				      "\tconst double r = fmod(a, b);\n\n"
 				      "\treturn r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n\n" },

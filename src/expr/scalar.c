@@ -135,8 +135,8 @@ static bool print_special(struct printer *p, const struct kw_node *n)
 	case OP_ISNAN: return print_around(p, n, "($0 != $0)");
 	case OP_WHERE: return print_around(p, n, "($0 ? $1 : $2)");
 	case OP_CAST: return print_cast(p, n);
-	case OP_FLOORDIV: return !whole && print_around(p, n, wide ? "floor($0 / $1)" : "floorf($0 / $1)");
-	case OP_MOD: return !whole && print_around(p, n, wide ? "($0 - $1 * floor($0 / $1))" : "($0 - $1 * floorf($0 / $1))");
+	case OP_FLOORDIV: return print_around(p, n, wide ? "floor($0 / $1)" : "floorf($0 / $1)");
+	case OP_MOD: return print_around(p, n, wide ? "($0 - $1 * floor($0 / $1))" : "($0 - $1 * floorf($0 / $1))");
 	case OP_GELU:
 		return !wide && print_call(p, n->sattr && strcmp(n->sattr, "tanh") == 0 ? "kw_gelu_tanhf" : "kw_geluf", n);
 	default: return false;
@@ -150,6 +150,8 @@ static bool print_whole(struct printer *p, const struct kw_node *n)
 	case OP_ABS: return print_around(p, n, "($0 < 0 ? -$0 : $0)");
 	case OP_MAXIMUM: return print_around(p, n, "($0 > $1 ? $0 : $1)");
 	case OP_MINIMUM: return print_around(p, n, "($0 < $1 ? $0 : $1)");
+	case OP_FLOORDIV: return print_call(p, n->dtype == KW_I64 ? "kw_floor_div64" : "kw_floor_div32", n);
+	case OP_MOD: return print_call(p, n->dtype == KW_I64 ? "kw_floor_mod64" : "kw_floor_mod32", n);
 	case OP_FLOOR: case OP_CEIL: case OP_ROUND: case OP_TRUNC: return print(p, n->args[0]);
 	default: return print_special(p, n);
 	}

@@ -42,6 +42,7 @@ static const struct {
 	{ "outer", "x[:, None] * z[None, :]", { "x:f32[a=3]", "z:f32[b=5]" } },
 	{ "doubles", "softmax(x * 2.0, axis=0)", { "x:f64[a=7,b=5]" } },
 	{ "whole", "(x // 3) % 4 + (x & 7)", { "x:i32[a=7,b=5]" } },
+	{ "floors", "(x // y) + (x % y) * 3 - x % -5 + (0 - x) // 2", { "x:i32[a=7,b=5]", "y:i32[a=7,b=5]" } },
 	{ "truth", "any(x > 2.0, axis=-1) | ~all(x > -2.0, axis=-1)", { "x:f32[a=9,b=5]" } },
 	{ "narrow", "f32(f16(x * 3.0)) + f32(bf16(x))", { "x:f32[a=9,b=5]" } },
 	{ "mixed", "x * y", { "x:bf16[a=9,b=5]", "y:f32[b=5]" } },

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "judge/judge.h"
 #include "python/python.h"
+#include "temp.h"
 
 static struct kw_error err;
 
@@ -187,12 +188,24 @@ static void judge(struct kw_judge *judge, const char *task, const char *pattern,
 	end(&j);
 }
 
+/* Whole numbers below 0, and a divisor that is 0 now and then. */
+static const char *floors(void)
+{
+	static const char task[] = "name: floors\ninputs:\n  x: { dtype: i32, shape: [3, 70] }\n  y: { dtype: i32, shape: [3, 70] }\n"
+				   "outputs:\n  z: { dtype: i32, shape: [3, 70] }\nreference:\n  expr: |\n    z = x // y + 3 * (x % y) + x % 7 + 5 // x\nperf: [ {} ]\n";
+	const char *path = temp_file("floors.yaml");
+
+	kw_file_write(path, task, sizeof(task) - 1, &err);
+	return path;
+}
+
 static void test_judged(void)
 {
 	struct kw_judge *j;
 
 	if (!ok(kw_judge_new("interpreter", &j, &err) == KW_OK, "the interpreter: %s", err.text))
 		return;
+	judge(j, floors(), "pointwise", 0);
 	judge(j, "softmax", "row_block", 4);
 	judge(j, "batchnorm_train", "row_stream", 2);
 	judge(j, "max_middle", "column_reduce", 2);

@@ -34,6 +34,10 @@ static const char source[] =
 	"float row_max(const float *x, int64_t n) { return kw_row_max(x, n); }\n"
 	"float row_sum(const float *x, int64_t n) { return kw_row_sum(x, n); }\n"
 	"float maxf(float a, float b) { return kw_maxf(a, b); }\n"
+	"int32_t div32(int32_t a, int32_t b) { return kw_floor_div32(a, b); }\n"
+	"int32_t mod32(int32_t a, int32_t b) { return kw_floor_mod32(a, b); }\n"
+	"int64_t div64(int64_t a, int64_t b) { return kw_floor_div64(a, b); }\n"
+	"int64_t mod64(int64_t a, int64_t b) { return kw_floor_mod64(a, b); }\n"
 	"float maxnumf(float a, float b) { return kw_maxnumf(a, b); }\n"
 	"void stream(void *d, const void *s, int64_t n) { kw_stream(d, s, (size_t)n); kw_stream_fence(); }\n";
 
@@ -374,6 +378,40 @@ static void test_rows(const char *build)
 	is_int(beside, 0, "%s streaming: any alignment and length, nothing beside it", build);
 }
 
+__extension__ typedef __int128 wide; /* nothing is too large for it */
+
+static void floor_of(wide a, wide b, wide *div, wide *mod)
+{
+	*div = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+	*mod = b == 0 ? 0 : a - *div * b;
+}
+
+static void test_whole(const char *build)
+{
+	static const int64_t values[] = { INT64_MIN, INT64_MIN + 1, INT32_MIN, INT32_MIN + 1, -1000003, -7, -3, -2, -1, 0, 1, 2, 3, 7, 10,
+					  1000003, INT32_MAX - 1, INT32_MAX, 1ll << 53, INT64_MAX - 1, INT64_MAX };
+	enum { COUNT = sizeof(values) / sizeof(values[0]) };
+	int32_t (*div32)(int32_t, int32_t), (*mod32)(int32_t, int32_t);
+	int64_t (*div64)(int64_t, int64_t), (*mod64)(int64_t, int64_t);
+	int wrong = 0;
+
+	GET(div32, "div32");
+	GET(mod32, "mod32");
+	GET(div64, "div64");
+	GET(mod64, "mod64");
+	for (size_t i = 0; i < COUNT; i++)
+		for (size_t k = 0; k < COUNT; k++) {
+			int32_t a = (int32_t)values[i], b = (int32_t)values[k]; /* cut off: others */
+			wide div, mod;
+
+			floor_of(values[i], values[k], &div, &mod);
+			wrong += div64(values[i], values[k]) != (int64_t)div || mod64(values[i], values[k]) != (int64_t)mod;
+			floor_of(a, b, &div, &mod);
+			wrong += div32(a, b) != (int32_t)div || mod32(a, b) != (int32_t)mod;
+		}
+	is_int(wrong, 0, "%s whole numbers are divided as in Python, by 0 as in numpy", build);
+}
+
 static void test_build(const char *label, const char *compiler, bool naive)
 {
 	static const enum kw_dtype narrow[] = { KW_F16, KW_BF16, KW_F8E4M3, KW_F8E5M2 };
@@ -388,6 +426,7 @@ static void test_build(const char *label, const char *compiler, bool naive)
 	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
 		test_narrow(label, narrow[i]);
 	test_rows(label);
+	test_whole(label);
 }
 
 int main(void)

@@ -116,6 +116,9 @@ static void test_scalars(void)
 	scalar("tanh(d) + relu(x)", "(kw_tanh(v2) + kw_maxf(v0, 0.0f))");
 	scalar("i / 2", "((float)v1 / 2)");
 	scalar("maximum(i, 2)", "(v1 > 2 ? v1 : 2)");
+	scalar("i // 2 + i % (0 - i)", "(kw_floor_div32(v1, 2) + kw_floor_mod32(v1, (0 - v1)))");
+	scalar("i64(i) // 2", "kw_floor_div64((int64_t)v1, 2)");
+	scalar("x // 2", "floorf(v0 / 2)");
 	scalar("gelu(x) + silu(x)", "(kw_geluf(v0) + kw_siluf(v0))");
 	scalar("f32(f16(x))", "(float)kw_f16_to_f32(kw_f16_from_f32(v0))");
 	scalar("x * 1e30 + 16777216.0", "((v0 * 1e+30f) + 16777216.0f)");

@@ -189,6 +189,31 @@ KW_FN double kw_min(double a, double b) { return ((a < b) | (a != a)) ? a : b; }
 KW_FN float kw_maxnumf(float a, float b) { return ((a > b) | (b != b)) ? a : b; }
 KW_FN float kw_minnumf(float a, float b) { return ((a < b) | (b != b)) ? a : b; }
 
+/* ---- whole numbers: divided as in Python, rounded down; the remainder has the sign of b. By 0 both are 0, as in numpy ---- */
+
+KW_FN int64_t kw_floor_div64(int64_t a, int64_t b)
+{
+	return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+KW_FN int64_t kw_floor_mod64(int64_t a, int64_t b)
+{
+	int64_t r = b == 0 || b == -1 ? 0 : a % b;
+
+	return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+/* A double holds the quotient of any two int32_t well enough to round it down, and unlike a division of whole numbers this is
+ * done for many at once. */
+KW_FN int32_t kw_floor_div32(int32_t a, int32_t b)
+{
+	double q = floor((double)a / (double)(b ? b : 1));
+
+	return b ? (int32_t)(int64_t)q : 0;
+}
+KW_FN int32_t kw_floor_mod32(int32_t a, int32_t b)
+{
+	return (int32_t)(b ? (int64_t)a - (int64_t)floor((double)a / (double)(b ? b : 1)) * b : 0);
+}
+
 /* ---- f32 maths ---- */
 
 KW_FN float kw_pow2i_(uint32_t k) { return kw_f32_bits((k + 127u) << 23); }

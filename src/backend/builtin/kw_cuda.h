@@ -133,6 +133,29 @@ KW_FN double kw_to_f64_(int32_t v) { return (double)v; }
 KW_FN double kw_to_f64_(int64_t v) { return (double)v; }
 template <typename T> KW_FN double kw_to_f64_(T v) { return (double)kw_to_f32_(v); }
 
+/* ---- whole numbers: divided as in Python, rounded down; the remainder has the sign of b. By 0 both are 0, as in numpy ---- */
+
+KW_FN int64_t kw_floor_div64(int64_t a, int64_t b)
+{
+	return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+KW_FN int64_t kw_floor_mod64(int64_t a, int64_t b)
+{
+	int64_t r = b == 0 || b == -1 ? 0 : a % b;
+
+	return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+KW_FN int32_t kw_floor_div32(int32_t a, int32_t b)
+{
+	return b == 0 ? 0 : b == -1 ? (int32_t)(0 - (uint32_t)a) : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+KW_FN int32_t kw_floor_mod32(int32_t a, int32_t b)
+{
+	int32_t r = b == 0 || b == -1 ? 0 : a % b;
+
+	return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 /* ---- maximum and minimum ---- */
 
 /* A NaN on either side wins, as in numpy and torch. */
