@@ -353,13 +353,14 @@ bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const
 	struct kw_facts f = { .now = k->value, .before = before ? before->value : NULL };
 	struct kw_explained_finding findings[KW_MAX_FINDINGS] = { 0 };
 	struct kw_dropped dropped[KW_MAX_FINDINGS] = { 0 };
+	enum kw_words words = k->value[KW_M_OPENCL] > 0 ? KW_WORDS_OPENCL : k->value[KW_M_HIP] > 0 ? KW_WORDS_HIP : KW_WORDS_CUDA;
 
 	kw_explain_derive(k);
 	*out = (struct kw_explained){ .launch = k, .findings = findings, .dropped = dropped };
 	roof(k, out);
 	k->value[KW_M_ROOF_PCT] = out->roof_pct;
 	for (size_t i = 0; i < set->count; i++) {
-		const struct kw_rule *r = kw_rule_in_words_of(&set->rules[i], k->value[KW_M_OPENCL] > 0);
+		const struct kw_rule *r = kw_rule_in_words_of(&set->rules[i], words);
 
 		if (fits(r, k, before != NULL) && kw_rule_fires(r, &f) && !add(set, r, &f, k, a, out))
 			return false;

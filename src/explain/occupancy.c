@@ -60,7 +60,7 @@ const char *kw_explain_resources(const struct kw_launch *k, struct kw_arena *a)
 	struct kw_buf b;
 	const char *text;
 
-	if (!(registers >= 1) || !(registers <= 255) || v[KW_M_GPU] <= 0)
+	if (!(registers >= 1) || !(registers <= 255) || v[KW_M_GPU] <= 0 || v[KW_M_HIP] > 0)
 		return "";
 	kw_buf_init(&b, 2048);
 	kw_buf_printf(&b, "%.0f registers a thread", registers);

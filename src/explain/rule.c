@@ -23,7 +23,7 @@ const char *kw_about_name(enum kw_about a)
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
 				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
-				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", NULL };
+				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", "hip", NULL };
 static const char *const word_keys[] = { "title", "verdict", "evidence", "change", "check", "wrong_when", NULL };
 
 /* ---- reading ---- */
@@ -202,17 +202,18 @@ static enum kw_status checks(struct kw_rule *r, struct kw_arena *a, struct kw_er
 	return s;
 }
 
-/* `opencl:` holds sentences that stand in for the rule's own where a kernel is in OpenCL. */
-static enum kw_status opencl_words(const struct kw_yaml *map, struct kw_rule *r, struct kw_arena *a, struct kw_error *err)
+/* `opencl:` and `hip:` hold sentences that stand in for the rule's own where a kernel is in that language. */
+static enum kw_status other_words(const struct kw_yaml *map, const char *language, enum kw_words words, struct kw_rule *r, struct kw_arena *a,
+				  struct kw_error *err)
 {
-	const struct kw_yaml *own = kw_yaml_find(map, "opencl");
+	const struct kw_yaml *own = kw_yaml_find(map, language);
 	struct kw_rule *other;
 	enum kw_status s;
 
 	if (!own)
 		return KW_OK;
 	if (own->kind != KW_YAML_MAP)
-		return kw_yaml_fail(own, err, "'opencl' must be a map of sentences");
+		return kw_yaml_fail(own, err, "'%s' must be a map of sentences", language);
 	other = kw_arena_alloc(a, sizeof(*other));
 	if (!other)
 		return kw_fail(err, KW_ERR_NOMEM, r->file, "out of memory");
@@ -223,7 +224,7 @@ static enum kw_status opencl_words(const struct kw_yaml *map, struct kw_rule *r,
 
 		s = kw_yaml_get_str(own, word_keys[i], false, out[i], err);
 	}
-	r->opencl = other;
+	r->words[words] = other;
 	return s == KW_OK ? checks(other, a, err) : s;
 }
 
@@ -274,7 +275,9 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = example(map, "quiet", out->quiet, &out->quiet_count, &out->quiet_text, err);
 	if (s == KW_OK)
 		s = checks(out, a, err);
-	return s == KW_OK ? opencl_words(map, out, a, err) : s;
+	if (s == KW_OK)
+		s = other_words(map, "opencl", KW_WORDS_OPENCL, out, a, err);
+	return s == KW_OK ? other_words(map, "hip", KW_WORDS_HIP, out, a, err) : s;
 }
 
 static int by_name(const void *x, const void *y)
@@ -345,9 +348,9 @@ const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, co
 
 /* ---- using ---- */
 
-const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, bool opencl)
+const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, enum kw_words words)
 {
-	return opencl && r->opencl ? r->opencl : r;
+	return r->words[words] ? r->words[words] : r;
 }
 
 bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f)

@@ -32,6 +32,9 @@ const char *kw_about_name(enum kw_about a);
 /* Units of the machine that a change takes work from; what it does not relieve bounds what it can give. */
 enum kw_unit_bit { KW_RELIEVES_DRAM = 1, KW_RELIEVES_L2 = 2, KW_RELIEVES_L1 = 4, KW_RELIEVES_SM = 8 };
 
+/* Whose words a kernel's author speaks: threads and ncu, work-items, or wavefronts and AMD's tools. */
+enum kw_words { KW_WORDS_CUDA, KW_WORDS_OPENCL, KW_WORDS_HIP, KW_WORDS_COUNT };
+
 enum { KW_RULE_MAX_LIST = 12, KW_RULE_MAX_EXAMPLE = 16 };
 struct kw_rule_example {
 	int metric;
@@ -63,7 +66,7 @@ struct kw_rule {
 	struct kw_rule_example example[KW_RULE_MAX_EXAMPLE], quiet[KW_RULE_MAX_EXAMPLE];
 	size_t example_count, quiet_count;
 	const char *example_text, *quiet_text;
-	const struct kw_rule *opencl;     /* the same rule in OpenCL's words; NULL: its words are of no language */
+	const struct kw_rule *words[KW_WORDS_COUNT]; /* the same rule in another language's words; NULL: its own do */
 };
 /* All rules of the data folders, sorted by name; each is checked. kw_rules_release frees the patterns. */
 enum kw_status kw_rules_load(struct kw_arena *a, struct kw_rule **out, size_t *count, struct kw_error *err);
@@ -72,7 +75,7 @@ void kw_rules_release(struct kw_rule *rules, size_t count);
 enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, struct kw_arena *a, struct kw_rule *out,
 			     struct kw_error *err);
 /* The rule in the words of the language that the kernel is written in. */
-const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, bool opencl);
+const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, enum kw_words words);
 const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, const char *name);
 /* Whether it fires. Messages need the captured numbers in f. */
 bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f);

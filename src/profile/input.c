@@ -87,6 +87,7 @@ static const struct {
 	{ "/*0000*/", ";", KW_INPUT_SASS },
 	{ "code for sm_", "Function : ", KW_INPUT_SASS },
 	{ ".headerflags", "/*00", KW_INPUT_SASS },
+	{ "-Rpass-analysis=kernel-resource-usage", NULL, KW_INPUT_LOG },
 	{ "ptxas info ", NULL, KW_INPUT_LOG },
 	{ "ptxas error ", NULL, KW_INPUT_LOG },
 	{ "ptxas fatal ", NULL, KW_INPUT_LOG },
@@ -105,6 +106,7 @@ static const struct {
 static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 {
 	bool cuda = holds(s, "__global__") || holds(s, "<<<") || holds(s, "cuda_runtime.h");
+	bool hip = cuda && (ends(name, ".hip") || holds(s, "hip_runtime.h") || holds(s, "hipLaunchKernelGGL") || holds(s, "hipMalloc("));
 	bool opencl = holds(s, "__kernel ") || holds(s, "get_global_id(") || holds(s, "\nkernel void");
 	bool python = holds(s, "import torch") || holds(s, "import triton") || holds(s, "\ndef ") ||
 		      holds(s, "@triton") || kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
@@ -112,7 +114,7 @@ static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 	if (ends(name, ".py") || (python && !cuda && !holds(s, "#include")))
 		return KW_INPUT_PYTHON;
 	if (cuda && !ends(name, ".c"))
-		return KW_INPUT_CUDA;
+		return hip ? KW_INPUT_HIP : KW_INPUT_CUDA;
 	if (opencl || ends(name, ".cl"))
 		return KW_INPUT_OPENCL;
 	if (ends(name, ".cu") || ends(name, ".cuh"))
@@ -217,7 +219,7 @@ enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t
 		return KW_INPUT_CUBIN;
 	if (!is_text(s))
 		return KW_INPUT_BINARY;
-	if ((ends(name, ".cu") || ends(name, ".c") || ends(name, ".cl") || ends(name, ".py")) &&
+	if ((ends(name, ".cu") || ends(name, ".c") || ends(name, ".cl") || ends(name, ".py") || ends(name, ".hip")) &&
 	    (kind = source_kind(name, s)) != KW_INPUT_OTHER)
 		return kind;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
@@ -274,6 +276,7 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 		kw_read_log(text, len, out);
 		return true;
 	case KW_INPUT_CUDA:
+	case KW_INPUT_HIP:
 	case KW_INPUT_OPENCL:
 	case KW_INPUT_C:
 		kw_read_source(kind, text, len, out);

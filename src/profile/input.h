@@ -25,6 +25,7 @@
 	X(SASS, "a disassembly (SASS)")                     \
 	X(LOG, "a log")                                     \
 	X(CUDA, "CUDA source")                              \
+	X(HIP, "HIP source")                                \
 	X(OPENCL, "OpenCL source")                          \
 	X(C, "C source")                                    \
 	X(PYTHON, "Python source")                          \

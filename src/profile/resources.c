@@ -110,10 +110,50 @@ static struct kw_launch *function(struct kw_launches *out, struct kw_str name, i
 	return k;
 }
 
+/* Remarks of AMD's compiler (-Rpass-analysis=kernel-resource-usage), a line a figure. */
+static void amd_remark(struct kw_launch *k, struct kw_str line)
+{
+	static const struct {
+		const char *word;
+		int metric;
+	} list[] = { { " VGPRs: ", KW_M_REGISTERS },
+		     { " ScratchSize [bytes/lane]: ", KW_M_STACK },
+		     { " VGPRs Spill: ", KW_M_VGPR_SPILLS },
+		     { " LDS Size [bytes/block]: ", KW_M_STATIC_SMEM } };
+	struct kw_str behind;
+	double v;
+
+	k->value[KW_M_HIP] = 1;
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (find(line, list[i].word, &behind)) {
+			behind.len = behind.len && memchr(behind.ptr, ' ', behind.len) ? (size_t)((const char *)memchr(behind.ptr, ' ', behind.len) - behind.ptr)
+										       : behind.len;
+			if (kw_str_to_f64(behind, &v))
+				kw_launch_set(k, list[i].metric, v);
+		}
+}
+
+/* "k.c:7:5: missed: couldn't vectorize loop", gcc's report. */
+static void vector_line(struct kw_launches *out, struct kw_launch **now, struct kw_str line)
+{
+	bool vectorised;
+	int number;
+
+	if (!kw_read_vector_line(line, &number, &vectorised))
+		return;
+	if (!*now)
+		*now = kw_launches_add(out, KW_STR("the loops"), 1);
+	if (!*now)
+		return;
+	(*now)->value[KW_M_GPU] = 0;
+	kw_launch_add_count(*now, vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, 1);
+	kw_launch_place(*now, vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, number, KW_STR(""));
+}
+
 void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 {
 	struct kw_str rest = { text, len }, line, behind;
-	struct kw_launch *now = NULL;
+	struct kw_launch *now = NULL, *loops = NULL;
 	int n = 0;
 
 	out->form = "a compiler's log";
@@ -121,6 +161,14 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 		double v;
 
 		n++;
+		vector_line(out, &loops, line);
+		if (memmem(line.ptr, line.len, "-Rpass-analysis=kernel-resource-usage", 37)) {
+			if (find(line, "Function Name: ", &behind))
+				now = function(out, behind, n);
+			if (now)
+				amd_remark(now, line);
+			continue;
+		}
 		if (find(line, "Compiling entry function ", &behind) ||
 		    find(line, "Function properties for ", &behind)) {
 			now = function(out, behind, n);

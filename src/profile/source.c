@@ -582,11 +582,20 @@ static void guard(struct scan *s, size_t i)
 			s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
 }
 
+/* __builtin_amdgcn_mfma_f32_32x32x8f16 and the like. */
+static bool is_matrix_builtin(const struct kw_token *k)
+{
+	static const char start[] = "__builtin_amdgcn_";
+
+	return k->len > sizeof(start) + 4 && memcmp(k->ptr, start, sizeof(start) - 1) == 0 &&
+	       (memcmp(k->ptr + sizeof(start) - 1, "mfma", 4) == 0 || memcmp(k->ptr + sizeof(start) - 1, "wmma", 4) == 0);
+}
+
 static void words(struct scan *s, size_t i)
 {
 	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or",
 						NULL };
-	static const char *const matrix[] = { "mma_sync", "wgmma", "load_matrix_sync", "tcgen05", NULL };
+	static const char *const matrix[] = { "mma_sync", "wgmma", "load_matrix_sync", "tcgen05", "rocwmma", NULL };
 	static const char *const async[] = { "__pipeline_memcpy_async", "memcpy_async",
 					     "cp_async_bulk_tensor_2d_global_to_shared", NULL };
 	static const char *const halves[] = { "half",		"__half",   "half2",  "__half2", "__nv_bfloat16",
@@ -597,7 +606,7 @@ static void words(struct scan *s, size_t i)
 		fact(s, KW_M_CODE_BARRIER, i);
 		if (s->loop_count)
 			fact(s, KW_M_CODE_BARRIER_LOOP, i);
-	} else if (is_any(s->t, i, matrix)) {
+	} else if (is_any(s->t, i, matrix) || is_matrix_builtin(&s->t->list[i])) {
 		fact(s, KW_M_CODE_MATRIX, i);
 	} else if (is_any(s->t, i, async)) {
 		fact(s, KW_M_CODE_ASYNC, i);
@@ -683,7 +692,7 @@ static void template_names(struct scan *s, size_t from, size_t name)
 }
 
 static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out,
-			 bool opencl)
+			 enum kw_input_kind kind)
 {
 	static const int zero[] = { KW_M_CODE_DOUBLES, KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV,
 				    KW_M_CODE_BARRIER, KW_M_CODE_ATOMIC_GLOBAL,	 KW_M_CODE_ATOMIC_SHARED,
@@ -694,12 +703,14 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	if (!s || !(s->k = kw_launches_add(out, n, t->list[name].line)))
 		return;
 	s->t = t;
-	s->opencl = opencl;
+	s->opencl = kind == KW_INPUT_OPENCL;
 	s->from = name;
 	s->to = t->list[open].match > open ? t->list[open].match : t->count;
 	s->k->value[KW_M_GPU] = 1;
-	if (opencl)
+	if (kind == KW_INPUT_OPENCL)
 		s->k->value[KW_M_OPENCL] = 1;
+	if (kind == KW_INPUT_HIP)
+		s->k->value[KW_M_HIP] = 1;
 	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
 		s->k->value[zero[i]] = 0;
 	template_names(s, from, name);
@@ -770,7 +781,7 @@ void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struc
 		if (kind == KW_INPUT_C)
 			c_function(&t, i, close + 1, out);
 		else if (kw_tokens_hold(&t, from, i, marks))
-			gpu_function(&t, from, i, close + 1, out, kind == KW_INPUT_OPENCL);
+			gpu_function(&t, from, i, close + 1, out, kind);
 		else
 			continue;
 		if (t.list[close + 1].match > close)

@@ -76,13 +76,19 @@ static enum event host_event(const struct kw_tokens *t, size_t i)
 		      { "cudaThreadSynchronize", WAIT },
 		      { "cudaMemcpy", WAIT },
 		      { "hipDeviceSynchronize", WAIT },
+		      { "hipStreamSynchronize", WAIT },
+		      { "hipEventSynchronize", WAIT },
+		      { "hipEventRecord", EVENT },
+		      { "hipMemcpy", WAIT },
+		      { "hipMemset", FLUSH },
+		      { "hipMemsetAsync", FLUSH },
 		      { "clFinish", WAIT },
 		      { "cudaMemset", FLUSH },
 		      { "cudaMemsetAsync", FLUSH },
 		      { "flush_l2", FLUSH },
 		      { "flush_cache", FLUSH } };
 
-	if (kw_token_is(t, i, "<<<"))
+	if (kw_token_is(t, i, "<<<") || kw_token_is(t, i, "hipLaunchKernelGGL"))
 		return LAUNCH;
 	if (t->list[i].kind != KW_TOKEN_WORD || !kw_token_is(t, i + 1, "("))
 		return NOTHING;

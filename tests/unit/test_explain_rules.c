@@ -78,22 +78,38 @@ static const char *cuda_word(const char *said)
 	return NULL;
 }
 
-/* A rule that a kernel in OpenCL can fire, by its source alone or with its time and ceilings, speaks OpenCL. */
-static size_t test_opencl(const struct kw_rule *r)
+/* What only NVIDIA's tools and machine code have, in a sentence for AMD's. */
+static const char *nvidia_word(const char *said)
+{
+	static const char *const words[] = { "ncu", "Nsight", "nvdisasm", "ptxas", "PTX", "SASS", "LDG", "LDL", "STL", "ATOMS", "HMMA", "DADD", "MUFU", "wgmma",
+					     "__reduce_add_sync", "__shfl_down_sync", "tensor core", "ectors a request", NULL };
+
+	for (size_t i = 0; said && words[i]; i++)
+		if (strstr(said, words[i]))
+			return words[i];
+	return NULL;
+}
+
+/* A rule that a kernel in OpenCL (or HIP) can fire, by its source alone or with its time and ceilings, speaks its language. */
+static size_t test_words(const struct kw_rule *r, enum kw_words words)
 {
 	static const int counted[] = { KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV, KW_M_CODE_DIV_LOOP, KW_M_CODE_BARRIER, KW_M_CODE_BARRIER_LOOP,
 				       KW_M_CODE_ATOMIC_GLOBAL, KW_M_CODE_ATOMIC_LOOP, KW_M_CODE_ATOMIC_SHARED, KW_M_CODE_ATOMIC_SHARED_LOOP,
 				       KW_M_CODE_HALF, KW_M_CODE_MATMUL, KW_M_CODE_STRIDED, KW_M_CODE_DYNAMIC_ARRAY, KW_M_CODE_SERIAL,
-				       KW_M_CODE_CONFLICT_WAYS, KW_M_CODE_CONFLICT_STRIDE };
+				       KW_M_CODE_CONFLICT_WAYS, KW_M_CODE_CONFLICT_STRIDE, KW_M_CODE_AOS, KW_M_CODE_DIVERGENT, KW_M_CODE_BLOCKS_FIXED };
 	double now[KW_M_COUNT];
 	struct kw_facts f = { .now = now };
-	const struct kw_rule *own = kw_rule_in_words_of(r, true);
+	const struct kw_rule *own = kw_rule_in_words_of(r, words);
 	const char *sentences[] = { own->title, own->verdict, own->evidence, own->directive, own->check, own->wrong_when };
 
 	clear(now);
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
 		now[counted[i]] = 4;
-	now[KW_M_GPU] = now[KW_M_OPENCL] = 1;
+	now[KW_M_GPU] = now[words == KW_WORDS_HIP ? KW_M_HIP : KW_M_OPENCL] = 1;
+	if (words == KW_WORDS_OPENCL)
+		now[KW_M_CODE_BLOCKS_FIXED] = NAN;
+	if (words == KW_WORDS_HIP)
+		now[KW_M_VGPR_SPILLS] = 4;
 	now[KW_M_CODE_DOUBLES] = now[KW_M_CODE_MATRIX] = now[KW_M_CODE_ASYNC] = 0;
 	now[KW_M_DURATION_NS] = 1e6;
 	now[KW_M_MIN_BYTES] = 1e6;
@@ -101,9 +117,9 @@ static size_t test_opencl(const struct kw_rule *r)
 	if ((r->about != KW_ABOUT_CODE && r->about != KW_ABOUT_GPU) || !kw_rule_fires(own, &f))
 		return 0;
 	for (size_t i = 0; i < 6; i++) {
-		const char *said = kw_rule_say(own, sentences[i], &f, &arena), *word = cuda_word(said);
+		const char *said = kw_rule_say(own, sentences[i], &f, &arena), *word = words == KW_WORDS_HIP ? nvidia_word(said) : cuda_word(said);
 
-		ok(said && !word && !strstr(said, "unknown number"), "%s, in OpenCL%s%s: %s", r->name, word ? ", says " : "", word ? word : "", said);
+		ok(said && !word && !strstr(said, "unknown number"), "%s, in %s%s%s: %s", r->name, words == KW_WORDS_HIP ? "HIP" : "OpenCL", word ? ", says " : "", word ? word : "", said);
 	}
 	return 1;
 }
@@ -281,7 +297,7 @@ static int scenario(void *unused)
 int main(void)
 {
 	struct kw_rule *rules;
-	size_t n, performance = 0, opencl = 0;
+	size_t n, performance = 0, opencl = 0, hip = 0;
 
 	kw_arena_init(&arena, 64 << 20);
 	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s",
@@ -289,9 +305,11 @@ int main(void)
 	for (size_t i = 0; i < n; i++) {
 		test_rule(&rules[i]);
 		performance += rules[i].about != KW_ABOUT_MESSAGE;
-		opencl += test_opencl(&rules[i]);
+		opencl += test_words(&rules[i], KW_WORDS_OPENCL);
+		hip += test_words(&rules[i], KW_WORDS_HIP);
 	}
 	ok(performance >= 40, "%zu rules about kernels", performance);
+	ok(hip >= 11, "%zu rules that a kernel in HIP can fire", hip);
 	ok(opencl >= 11, "%zu rules that a kernel in OpenCL can fire", opencl);
 	ok(!kw_rule_find(rules, n, "no_such_rule"), "an unknown rule is not found");
 	kw_rules_release(rules, n);
