@@ -1,11 +1,10 @@
 /* The C backend: gcc or clang, one shared object a build, made in a fresh folder inside the compiler's box. */
 #include "backend/c.h"
 
-#include "backend/cached.h"
 #include "backend/elf.h"
+#include "backend/job.h"
 #include "backend/signature.h"
 #include "backend/source.h"
-#include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/proc.h"
@@ -29,22 +28,14 @@ enum { DEFAULT_TIMEOUT_MS = 30000, COMPILER_TRIES = 3, MAX_ARGS = 96, MAX_OBJECT
 
 /* One build's own things; strings live in the arena. */
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
-	const struct kw_build_opts *opts;
+	struct kw_build_job job;
 	struct kw_toolchain tool;
-	struct kw_arena arena;
-	char *header;
-	size_t header_len;
 	const char *flags[MAX_ARGS];      /* for compiling; NULL-terminated */
 	size_t flag_count;
 	bool fast_math;
 	bool plain;                       /* messages as text; gcc's come as JSON else */
 	const char *suffix;               /* compiled behind the source (signature.h); "" none */
-	char dir[PATH_MAX];               /* "" until it is made */
 	const char *source_path, *object_path, *part_path;
-	struct kw_diagnostics diags;
-	struct kw_build_result *out;
 };
 
 static void add_flag(struct build *b, const char *flag)
@@ -54,26 +45,17 @@ static void add_flag(struct build *b, const char *flag)
 	b->fast_math = b->fast_math || (flag && kw_flag_is_fast_math(flag));
 }
 
-static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		       const char *message)
-{
-	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
-	b->out->cls = cls;
-	b->out->subclass = subclass;
-}
-
 /* ---- flags ---- */
 
-static bool check_source(struct build *b)
+static void check(void *build)
 {
+	struct build *b = build;
 	struct kw_source_fault f;
 	size_t n;
 	const char *const *allowed = kw_flags_allowed(&n);
 
-	if (kw_source_flags(b->c, allowed, n, &f) && (b->opts->trusted || kw_source_includes(b->c, &f)))
-		return true;
-	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
-	return false;
+	if (!kw_source_flags(b->job.c, allowed, n, &f) || (!b->job.opts->trusted && !kw_source_includes(b->job.c, &f)))
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
 }
 
 /* -fno-math-errno and -fno-trapping-math change no value, and without them gcc 12 vectorises neither square roots nor
@@ -85,7 +67,7 @@ static void choose_flags(struct build *b)
 
 	add_flag(b, "-std=gnu17");
 	add_flag(b, "-O3");
-	for (size_t i = 0; !b->opts->naive_flags && i < sizeof(usual) / sizeof(usual[0]); i++)
+	for (size_t i = 0; !b->job.opts->naive_flags && i < sizeof(usual) / sizeof(usual[0]); i++)
 		add_flag(b, usual[i]);
 	add_flag(b, "-fPIC");
 	add_flag(b, "-Wall");
@@ -102,30 +84,12 @@ static void choose_flags(struct build *b)
 		add_flag(b, "-fmax-errors=20");
 		add_flag(b, "-pipe");
 	}
-	for (size_t i = 0; i < b->c->plan.flag_count; i++)
-		add_flag(b, b->c->plan.flags[i]);
-	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
-		add_flag(b, b->opts->extra_flags[i]);
-	for (size_t i = 0; i < b->bound->define_count; i++)
-		add_flag(b, kw_build_define(&b->arena, b->bound, i));
-}
-
-static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
-{
-	struct kw_hasher h;
-
-	if (kw_build_key(&h, "c 1", b->c, b->header, b->header_len, err) != KW_OK)
-		return KW_ERR_NOMEM;
-	kw_hasher_addz(&h, "compiler", b->tool.path);
-	kw_hasher_addz(&h, "toolchain", b->tool.identity);
-	kw_hasher_addz(&h, "cpu", kw_toolchain_cpu());
-	for (size_t i = 0; i < b->flag_count; i++)
-		kw_hasher_addz(&h, "flag", b->flags[i]);
-	for (size_t i = 0; i < b->bound->kernel_count; i++)
-		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
-	kw_hasher_addz(&h, "signature", b->suffix);
-	kw_hasher_final(&h, key);
-	return KW_OK;
+	for (size_t i = 0; i < b->job.c->plan.flag_count; i++)
+		add_flag(b, b->job.c->plan.flags[i]);
+	for (size_t i = 0; i < 8 && b->job.opts->extra_flags[i]; i++)
+		add_flag(b, b->job.opts->extra_flags[i]);
+	for (size_t i = 0; i < b->job.bound->define_count; i++)
+		add_flag(b, kw_build_define(&b->job, i));
 }
 
 /* ---- running the compiler ---- */
@@ -133,18 +97,18 @@ static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct 
 static enum kw_status make_folder(struct build *b, struct kw_error *err)
 {
 	char *header_path;
-	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
+	enum kw_status s = kw_temp_folder("kw-build", b->job.dir, err);
 
 	if (s != KW_OK)
 		return s;
-	b->source_path = kw_path_join(&b->arena, b->dir, "candidate.c");
-	b->object_path = kw_path_join(&b->arena, b->dir, "candidate.so");
-	b->part_path = kw_path_join(&b->arena, b->dir, "candidate.o");
-	header_path = kw_path_join(&b->arena, b->dir, "kw.h");
+	b->source_path = kw_path_join(&b->job.arena, b->job.dir, "candidate.c");
+	b->object_path = kw_path_join(&b->job.arena, b->job.dir, "candidate.so");
+	b->part_path = kw_path_join(&b->job.arena, b->job.dir, "candidate.o");
+	header_path = kw_path_join(&b->job.arena, b->job.dir, "kw.h");
 	if (!b->source_path || !b->object_path || !b->part_path || !header_path)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->diags.path = b->source_path;
-	return kw_file_write(header_path, b->header, b->header_len, err);
+	b->job.diags.path = b->source_path;
+	return kw_file_write(header_path, b->job.header, b->job.header_len, err);
 }
 
 static enum kw_status write_source(struct build *b, const char *suffix, struct kw_error *err)
@@ -153,7 +117,7 @@ static enum kw_status write_source(struct build *b, const char *suffix, struct k
 	enum kw_status s;
 
 	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + (1 << 20));
-	kw_buf_add(&text, b->c->source, b->c->source_len);
+	kw_buf_add(&text, b->job.c->source, b->job.c->source_len);
 	kw_buf_addz(&text, suffix);
 	s = text.full ? kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source")
 		      : kw_file_write(b->source_path, text.ptr ? text.ptr : "", text.len, err);
@@ -173,7 +137,7 @@ static const char *compiler_home(struct build *b)
 		if (slash && slash != real)
 			*slash = '\0';
 	}
-	return kw_arena_strdup(&b->arena, real);
+	return kw_arena_strdup(&b->job.arena, real);
 }
 
 static enum kw_status run_compiler(struct build *b, const char *const *argv, struct kw_proc_result *r,
@@ -181,15 +145,15 @@ static enum kw_status run_compiler(struct build *b, const char *const *argv, str
 {
 	const char *read[2] = { compiler_home(b), NULL };
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", NULL, NULL, NULL };
-	struct kw_proc_opts o = { .env = env, .cwd = b->dir, .max_out_bytes = MAX_OUTPUT, .tries = COMPILER_TRIES };
+	struct kw_proc_opts o = { .env = env, .cwd = b->job.dir, .max_out_bytes = MAX_OUTPUT, .tries = COMPILER_TRIES };
 	struct kw_sandbox *box = NULL;
 	enum kw_status s = KW_OK;
 
-	env[2] = kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir);
-	env[3] = kw_arena_printf(&b->arena, "HOME=%s", b->dir);
-	o.timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
-	if (!b->opts->trusted) {
-		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
+	env[2] = kw_arena_printf(&b->job.arena, "TMPDIR=%s", b->job.dir);
+	env[3] = kw_arena_printf(&b->job.arena, "HOME=%s", b->job.dir);
+	o.timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	if (!b->job.opts->trusted) {
+		s = kw_sandbox_compiler_new(b->job.dir, read, &box, err);
 		o.before_exec = kw_sandbox_enter;
 		o.before_exec_arg = box;
 	}
@@ -207,23 +171,23 @@ static void explain_end(struct build *b, const struct kw_proc_result *r, int tim
 	if (r->timed_out) {
 		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
 			 (double)timeout_ms * 1e-3);
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
 	} else if (kw_proc_was_killed(r)) { /* a program that gcc ran: a source can make one take too much */
 		snprintf(message, sizeof(message), "a part of the compiler was killed, %d times: it took more than there is", COMPILER_TRIES);
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
 	} else if (r->signal) {
 		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)", r->signal,
 			 r->signal == SIGKILL || r->signal == SIGXCPU ? "it took more than it may" : "it crashed");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
 	} else {
-		b->out->cls = KW_V_BUILD_ERROR;
-		b->out->subclass = kw_diagnostics_class(&b->diags);
-		for (size_t i = 0; i < b->diags.count; i++)
-			if (b->diags.list[i].severity == KW_ERROR)
+		b->job.out->cls = KW_V_BUILD_ERROR;
+		b->job.out->subclass = kw_diagnostics_class(&b->job.diags);
+		for (size_t i = 0; i < b->job.diags.count; i++)
+			if (b->job.diags.list[i].severity == KW_ERROR)
 				return;
 		snprintf(message, sizeof(message), "the compiler ended with code %d and no message: %.100s", r->exit_code,
 			 r->err.ptr ? r->err.ptr : "");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_SYNTAX, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_SYNTAX, 0, 0, message);
 	}
 }
 
@@ -236,7 +200,7 @@ static bool disk_is_full(const struct build *b, const struct kw_proc_result *r)
 		    (r->out.ptr && strstr(r->out.ptr, strerror(ENOSPC))) || r->signal == SIGBUS;
 	struct statvfs fs;
 
-	return said && statvfs(b->dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize < NEARLY_FULL_BYTES;
+	return said && statvfs(b->job.dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize < NEARLY_FULL_BYTES;
 }
 
 /* So is a limit that the user's shell has set and the compiler, not the source, is too large for. Believed as above. */
@@ -289,7 +253,7 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 		return s;
 	if (r.exit_code != 0 && disk_is_full(b, &r)) {
 		kw_proc_result_release(&r);
-		return kw_fail(err, KW_ERR_IO, b->dir, "the disk is full; the compiler cannot write there (TMPDIR names another place)");
+		return kw_fail(err, KW_ERR_IO, b->job.dir, "the disk is full; the compiler cannot write there (TMPDIR names another place)");
 	}
 	if (r.exit_code != 0 && memory_is_limited(&r)) {
 		kw_proc_result_release(&r);
@@ -302,16 +266,16 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 		kw_proc_result_release(&r);
 		return s;
 	}
-	kw_diagnostics_parse(&b->diags, r.out.ptr, r.out.len, b->c->source);
-	kw_diagnostics_parse(&b->diags, r.err.ptr, r.err.len, b->c->source);
-	if (r.exit_code > 0 && !kw_proc_was_killed(&r) && !b->plain && !b->tool.clang && !kw_diagnostics_has_error(&b->diags) &&
-	    b->diags.aside_errors == 0) {
+	kw_diagnostics_parse(&b->job.diags, r.out.ptr, r.out.len, b->job.c->source);
+	kw_diagnostics_parse(&b->job.diags, r.err.ptr, r.err.len, b->job.c->source);
+	if (r.exit_code > 0 && !kw_proc_was_killed(&r) && !b->plain && !b->tool.clang && !kw_diagnostics_has_error(&b->job.diags) &&
+	    b->job.diags.aside_errors == 0) {
 		kw_proc_result_release(&r);
 		b->plain = true;
 		return compile(b, compiles, links, err);
 	}
 	if (r.exit_code != 0)
-		explain_end(b, &r, b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS);
+		explain_end(b, &r, b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS);
 	kw_proc_result_release(&r);
 	return KW_OK;
 }
@@ -320,7 +284,7 @@ static enum kw_status compile(struct build *b, bool compiles, bool links, struct
 
 static enum kw_status read_object(struct build *b, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_artefact *a = &b->job.out->artefact;
 	struct kw_elf_facts facts;
 	struct kw_buf bytes;
 	enum kw_status s;
@@ -328,7 +292,7 @@ static enum kw_status read_object(struct build *b, struct kw_error *err)
 	kw_buf_init(&bytes, MAX_OBJECT);
 	s = kw_file_read(b->object_path, MAX_OBJECT, &bytes, err);
 	if (s == KW_ERR_LIMIT || s == KW_ERR_INPUT || (s == KW_OK && !kw_elf_facts(bytes.ptr, bytes.len, &facts))) {
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0,
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0,
 			   "the compiled object is over 64 MiB, or no object at all");
 		kw_buf_release(&bytes);
 		return KW_OK;
@@ -347,13 +311,13 @@ static enum kw_status read_object(struct build *b, struct kw_error *err)
 
 static void check_entries(struct build *b)
 {
-	const struct kw_artefact *a = &b->out->artefact;
+	const struct kw_artefact *a = &b->job.out->artefact;
 	char message[480];
 	struct kw_buf list;
 
-	for (size_t i = 0; i < b->bound->kernel_count && b->out->cls == KW_V_OK; i++) {
-		const char *name = b->bound->kernels[i].name;
-		int line = i < b->c->plan.kernel_count ? b->c->plan.kernels[i].line : 0;
+	for (size_t i = 0; i < b->job.bound->kernel_count && b->job.out->cls == KW_V_OK; i++) {
+		const char *name = b->job.bound->kernels[i].name;
+		int line = i < b->job.c->plan.kernel_count ? b->job.c->plan.kernels[i].line : 0;
 
 		if (kw_elf_has_function(a->code, a->code_bytes, name))
 			continue;
@@ -362,7 +326,7 @@ static void check_entries(struct build *b)
 		snprintf(message, sizeof(message), "no function '%.100s' is in the object; there %s%.300s", name,
 			 list.len ? "is: " : "is none", list.len ? list.ptr : "");
 		kw_buf_release(&list);
-		fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, line, 1, message);
+		kw_build_reject(&b->job, KW_V_LAUNCH_ERROR, KW_S_ENTRY, line, 1, message);
 	}
 }
 
@@ -374,11 +338,11 @@ static enum kw_status make_suffix(struct build *b, struct kw_error *err)
 	struct kw_buf text;
 
 	b->suffix = "";
-	if (b->opts->trusted)
+	if (b->job.opts->trusted)
 		return KW_OK;
 	kw_buf_init(&text, 1 << 20);
-	kw_signature_suffix(b->c, b->bound, &text);
-	b->suffix = kw_arena_strndup(&b->arena, text.ptr ? text.ptr : "", text.len);
+	kw_signature_suffix(b->job.c, b->job.bound, &text);
+	b->suffix = kw_arena_strndup(&b->job.arena, text.ptr ? text.ptr : "", text.len);
 	kw_buf_release(&text);
 	return b->suffix ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 }
@@ -388,15 +352,15 @@ static enum kw_status compile_source(struct build *b, struct kw_error *err)
 {
 	enum kw_status s = write_source(b, b->suffix, err);
 
-	b->diags.aside = KW_SIGNATURE_FILE;
+	b->job.diags.aside = KW_SIGNATURE_FILE;
 	if (s == KW_OK)
 		s = compile(b, true, !b->fast_math, err);
-	if (s != KW_OK || b->out->cls == KW_V_OK || b->diags.aside_errors == 0)
+	if (s != KW_OK || b->job.out->cls == KW_V_OK || b->job.diags.aside_errors == 0)
 		return s;
-	kw_diagnostics_release(&b->diags);
-	kw_diagnostics_init(&b->diags, b->source_path, b->c->name);
-	b->out->cls = KW_V_OK;
-	b->out->subclass = KW_S_NONE;
+	kw_diagnostics_release(&b->job.diags);
+	kw_diagnostics_init(&b->job.diags, b->source_path, b->job.c->name);
+	b->job.out->cls = KW_V_OK;
+	b->job.out->subclass = KW_S_NONE;
 	s = write_source(b, "", err);
 	return s == KW_OK ? compile(b, true, !b->fast_math, err) : s;
 }
@@ -413,7 +377,7 @@ static enum kw_status check_parameters(struct build *b, struct kw_error *err)
 	enum kw_status s;
 
 	kw_buf_init(&text, 1 << 20);
-	kw_signature_probe(b->c, b->bound, &text);
+	kw_signature_probe(b->job.c, b->job.bound, &text);
 	s = text.full ? KW_OK : write_source(b, text.ptr ? text.ptr : "", err);
 	if (text.full || s != KW_OK)
 		goto out;
@@ -433,81 +397,77 @@ static enum kw_status check_parameters(struct build *b, struct kw_error *err)
 	argv[n] = NULL;
 	if ((s = run_compiler(b, argv, &r, err)) != KW_OK)
 		goto out;
-	if (!kw_signature_fits(b->c, b->bound, b->source_path, (struct kw_str){ r.err.ptr, r.err.len }, &fault))
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_TYPE, fault.line, fault.column, fault.message);
+	if (!kw_signature_fits(b->job.c, b->job.bound, b->source_path, (struct kw_str){ r.err.ptr, r.err.len }, &fault))
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_TYPE, fault.line, fault.column, fault.message);
 	kw_proc_result_release(&r);
 out:
 	kw_buf_release(&text);
 	return s;
 }
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status make_object(void *build, struct kw_error *err)
 {
 	struct build *b = build;
 	enum kw_status s = make_folder(b, err);
 
 	if (s == KW_OK)
 		s = compile_source(b, err);
-	if (s == KW_OK && b->out->cls == KW_V_OK && b->diags.aside_warnings > 0)
+	if (s == KW_OK && b->job.out->cls == KW_V_OK && b->job.diags.aside_warnings > 0)
 		s = check_parameters(b, err);
-	if (s == KW_OK && b->fast_math && b->out->cls == KW_V_OK)
+	if (s == KW_OK && b->fast_math && b->job.out->cls == KW_V_OK)
 		s = compile(b, false, true, err);
-	if (s == KW_OK && b->out->cls == KW_V_OK)
+	if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		s = read_object(b, err);
-	if (s == KW_OK && b->out->cls == KW_V_OK)
+	if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		check_entries(b);
 	return s;
 }
 
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	char key[KW_SHA256_HEX];
+	struct build *b = build;
 	enum kw_status s;
 
 	choose_flags(b);
 	s = make_suffix(b, err);
-	if (s == KW_OK)
-		s = make_key(b, key, err);
 	if (s != KW_OK)
 		return s;
-	return kw_build_cached(&how, key, err);
+	kw_hasher_addz(h, "compiler", b->tool.path);
+	kw_hasher_addz(h, "toolchain", b->tool.identity);
+	kw_hasher_addz(h, "cpu", kw_toolchain_cpu());
+	for (size_t i = 0; i < b->flag_count; i++)
+		kw_hasher_addz(h, "flag", b->flags[i]);
+	for (size_t i = 0; i < b->job.bound->kernel_count; i++)
+		kw_hasher_addz(h, "kernel", b->job.bound->kernels[i].name);
+	kw_hasher_addz(h, "signature", b->suffix);
+	return KW_OK;
 }
 
-static enum kw_status build_c(const struct kw_candidate *c, const struct kw_bound_plan *bound,
-			      const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+static enum kw_status find(void *build, struct kw_error *err)
 {
-	struct build *b = kw_calloc(1, sizeof(*b));
-	enum kw_status s;
+	struct build *b = build;
+	enum kw_status s = kw_toolchain_find(b->job.opts->compiler, &b->tool, err);
 
-	if (!b)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->c = c;
-	b->bound = bound;
-	b->opts = opts;
-	b->out = out;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	out->artefact.kind = "elf-so";
-	kw_arena_init(&b->arena, 16 << 20);
-	s = kw_toolchain_find(opts->compiler, &b->tool, err);
-	if (s == KW_OK)
-		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
-	if (s != KW_OK)
-		goto out;
-	kw_diagnostics_init(&b->diags, NULL, c->name);
-	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->tool.version);
-	if (check_source(b))
-		s = build_or_find(b, err);
-	else
-		kw_diagnostics_take(&b->diags, &out->artefact);
-out:
-	if (b->dir[0])
-		kw_rmtree(b->dir, NULL);
-	kw_diagnostics_release(&b->diags);
-	kw_arena_release(&b->arena);
-	kw_free(b);
+	snprintf(b->job.out->artefact.toolchain, sizeof(b->job.out->artefact.toolchain), "%s", b->tool.version);
 	return s;
+}
+
+static enum kw_status build_c(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
+			      struct kw_build_result *out, struct kw_error *err)
+{
+	static const struct kw_build_steps steps = {
+		.version = "c 1",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 16 << 20,
+		.kind = "elf-so",
+		.header = HEADER_PATH,
+		.find = find,
+		.check = check,
+		.key = add_to_key,
+		.compile = make_object,
+	};
+
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_c(char *text, size_t text_bytes, struct kw_error *err)

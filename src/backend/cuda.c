@@ -2,8 +2,8 @@
  * child. */
 #include "backend/cuda.h"
 
-#include "backend/cached.h"
 #include "backend/cuda_object.h"
+#include "backend/job.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -50,59 +50,44 @@ const char *const *kw_cuda_flags_allowed(size_t *count)
 
 /* One build's own things; strings live in the arena. */
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
-	const struct kw_build_opts *opts;
+	struct kw_build_job job;
 	struct kw_cuda_toolkit kit;
-	struct kw_arena arena;
-	char *header;
-	size_t header_len;
 	const char *options[MAX_OPTIONS]; /* NULL-terminated */
 	size_t option_count;
-	struct kw_diagnostics diags;
 	struct kw_cuda_usage usage[MAX_USAGE];
 	size_t usage_count;
-	struct kw_build_result *out;
 };
-
-static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass,
-		       int line, int column, const char *message)
-{
-	struct kw_cuda_check check = { .c = b->c, .diags = &b->diags, .out = b->out };
-
-	kw_cuda_fail(&check, cls, subclass, line, column, message);
-}
 
 /* ---- before the compiler ---- */
 
 /* A CUDA launch has a grid and a block; one thread is never what was meant. */
-static bool check_launches(struct build *b)
+static void check_launches(struct build *b)
 {
 	char message[300];
 
-	for (size_t i = 0; i < b->c->plan.kernel_count; i++) {
-		const struct kw_plan_kernel *k = &b->c->plan.kernels[i];
+	for (size_t i = 0; i < b->job.c->plan.kernel_count; i++) {
+		const struct kw_plan_kernel *k = &b->job.c->plan.kernels[i];
 
 		if (k->grid_rank && k->block_rank)
 			continue;
 		snprintf(message, sizeof(message),
 			 "kernel '%.100s' has no %s=(...); CUDA launches need both grid and block",
 			 k->name, k->grid_rank ? "block" : "grid");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
-		return false;
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
+		return;
 	}
-	return true;
 }
 
-static bool check_source(struct build *b)
+static void check(void *build)
 {
+	struct build *b = build;
 	struct kw_source_fault f;
 
-	if (kw_source_flags(b->c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->c, &f) &&
-	    kw_source_host_code(b->c, &f))
-		return check_launches(b);
-	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
-	return false;
+	if (kw_source_flags(b->job.c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->job.c, &f) &&
+	    kw_source_host_code(b->job.c, &f))
+		check_launches(b);
+	else
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
 }
 
 static void add_option(struct build *b, const char *option)
@@ -116,7 +101,7 @@ static const char *flag_option(struct build *b, const char *flag)
 {
 	if (strncmp(flag, "-O", 2) == 0 || strncmp(flag, "-dlcm=", 6) == 0 ||
 	    strncmp(flag, "-dscm=", 6) == 0)
-		return kw_arena_printf(&b->arena, "--ptxas-options=%s", flag);
+		return kw_arena_printf(&b->job.arena, "--ptxas-options=%s", flag);
 	return flag;
 }
 
@@ -130,8 +115,8 @@ static bool sets_standard(const struct kw_plan *p)
 
 static void choose_options(struct build *b)
 {
-	add_option(b, kw_arena_printf(&b->arena, "--gpu-architecture=%s", b->opts->arch));
-	if (!sets_standard(&b->c->plan))
+	add_option(b, kw_arena_printf(&b->job.arena, "--gpu-architecture=%s", b->job.opts->arch));
+	if (!sets_standard(&b->job.c->plan))
 		add_option(b, "-std=c++17");
 	add_option(b, "-default-device");
 	add_option(b, "-device-int128");
@@ -139,52 +124,51 @@ static void choose_options(struct build *b)
 	add_option(b, "--ptxas-options=-v");
 	for (size_t i = 0; i < 2; i++)
 		if (b->kit.include[i][0])
-			add_option(b, kw_arena_printf(&b->arena, "-I%s", b->kit.include[i]));
+			add_option(b, kw_arena_printf(&b->job.arena, "-I%s", b->kit.include[i]));
 	add_option(b, "-include=kw.h");
 	/* Each of the two headers costs 20 ms, a small kernel 20 too. */
-	if (strstr(b->c->source, "bf16") || strstr(b->c->source, "bfloat"))
+	if (strstr(b->job.c->source, "bf16") || strstr(b->job.c->source, "bfloat"))
 		add_option(b, "-DKW_USES_BF16");
-	if (strstr(b->c->source, "f8") || strstr(b->c->source, "fp8"))
+	if (strstr(b->job.c->source, "f8") || strstr(b->job.c->source, "fp8"))
 		add_option(b, "-DKW_USES_F8");
-	for (size_t i = 0; i < b->c->plan.flag_count; i++)
-		add_option(b, flag_option(b, b->c->plan.flags[i]));
-	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
-		add_option(b, b->opts->extra_flags[i]);
-	for (size_t i = 0; i < b->bound->define_count; i++)
-		add_option(b, kw_build_define(&b->arena, b->bound, i));
+	for (size_t i = 0; i < b->job.c->plan.flag_count; i++)
+		add_option(b, flag_option(b, b->job.c->plan.flags[i]));
+	for (size_t i = 0; i < 8 && b->job.opts->extra_flags[i]; i++)
+		add_option(b, b->job.opts->extra_flags[i]);
+	for (size_t i = 0; i < b->job.bound->define_count; i++)
+		add_option(b, kw_build_define(&b->job, i));
 }
 
-static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
-	struct kw_hasher h;
+	struct build *b = build;
 
-	if (kw_build_key(&h, "cuda 1", b->c, b->header, b->header_len, err) != KW_OK)
-		return KW_ERR_NOMEM;
-	kw_hasher_addz(&h, "toolchain", b->kit.identity);
+	(void)err;
+	choose_options(b);
+	kw_hasher_addz(h, "toolchain", b->kit.identity);
 	for (size_t i = 0; i < kw_cuda_header_count(); i++) {
 		const char *name, *text;
 
 		kw_cuda_header(i, &name, &text);
-		kw_hasher_addz(&h, name, text);
+		kw_hasher_addz(h, name, text);
 	}
 	for (size_t i = 0; i < b->option_count; i++)
-		kw_hasher_addz(&h, "option", b->options[i]);
-	for (size_t i = 0; i < b->bound->kernel_count; i++)
-		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
-	kw_hasher_final(&h, key);
+		kw_hasher_addz(h, "option", b->options[i]);
+	for (size_t i = 0; i < b->job.bound->kernel_count; i++)
+		kw_hasher_addz(h, "kernel", b->job.bound->kernels[i].name);
 	return KW_OK;
 }
 
 /* "sm_90a" is 90. What this compiler cannot build for is no fault of the candidate. */
-static enum kw_status check_arch(struct build *b, struct kw_error *err)
+static enum kw_status check_arch(const struct build *b, struct kw_error *err)
 {
 	int sm = 0, least = 0, most = 0;
 	bool known = b->kit.arch_count == 0;
 
-	if (!b->opts->arch || sscanf(b->opts->arch, "sm_%d", &sm) != 1)
+	if (!b->job.opts->arch || sscanf(b->job.opts->arch, "sm_%d", &sm) != 1)
 		return kw_fail(err, KW_ERR_USAGE, "",
 			       "the CUDA backend builds for NVIDIA devices (sm_...), not for '%s'",
-			       b->opts->arch ? b->opts->arch : "");
+			       b->job.opts->arch ? b->job.opts->arch : "");
 	for (size_t i = 0; i < b->kit.arch_count; i++) {
 		known = known || b->kit.archs[i] == sm;
 		least = least && least < b->kit.archs[i] ? least : b->kit.archs[i];
@@ -195,16 +179,16 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 	return kw_fail(err, KW_ERR_ENV, "",
 		       "%s does not build for %s (it does for sm_%d to sm_%d): install %s CUDA toolkit, or "
 		       "name its folder in KWRIGHT_CUDA",
-		       b->kit.version, b->opts->arch, least, most, sm < least ? "an older" : "a newer");
+		       b->kit.version, b->job.opts->arch, least, most, sm < least ? "an older" : "a newer");
 }
 
 /* ---- a build that failed ---- */
 
 static const struct kw_plan_kernel *plan_kernel(const struct build *b, const char *name)
 {
-	for (size_t i = 0; i < b->c->plan.kernel_count; i++)
-		if (strcmp(b->c->plan.kernels[i].name, name) == 0)
-			return &b->c->plan.kernels[i];
+	for (size_t i = 0; i < b->job.c->plan.kernel_count; i++)
+		if (strcmp(b->job.c->plan.kernels[i].name, name) == 0)
+			return &b->job.c->plan.kernels[i];
 	return NULL;
 }
 
@@ -236,7 +220,7 @@ static void explain_silence(struct build *b, const struct kw_cuda_output *o)
 	else
 		snprintf(message, sizeof(message),
 			 "the compiler made no object and gave no reason: %.200s", o->what);
-	fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, k ? k->line : 0, k ? 1 : 0, message);
+	kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, k ? k->line : 0, k ? 1 : 0, message);
 }
 
 static bool is_toolkit_header(const struct build *b, const char *file)
@@ -252,8 +236,8 @@ static enum kw_status check_headers(const struct build *b, struct kw_error *err)
 {
 	const struct kw_diagnostic *first = NULL;
 
-	for (size_t i = 0; i < b->diags.count && !first; i++)
-		first = b->diags.list[i].severity == KW_ERROR ? &b->diags.list[i] : NULL;
+	for (size_t i = 0; i < b->job.diags.count && !first; i++)
+		first = b->job.diags.list[i].severity == KW_ERROR ? &b->job.diags.list[i] : NULL;
 	if (first && is_toolkit_header(b, first->file) &&
 	    (first->cls == KW_S_INCLUDE || strstr(first->message, "NV_IF_") || strstr(first->message, "NV_IS_") ||
 	     strstr(first->message, "NV_PROVIDES_")))
@@ -261,14 +245,14 @@ static enum kw_status check_headers(const struct build *b, struct kw_error *err)
 			       "a header of CUDA lacks another one (%.150s): install CCCL (libcu++) of the same toolkit, or "
 			       "name a whole toolkit's folder in KWRIGHT_CUDA",
 			       first->message);
-	for (size_t i = 0; i < b->diags.count && !b->kit.include[0][0]; i++)
-		if (b->diags.list[i].cls == KW_S_INCLUDE &&
-		    strstr(b->diags.list[i].message, "cuda"))
+	for (size_t i = 0; i < b->job.diags.count && !b->kit.include[0][0]; i++)
+		if (b->job.diags.list[i].cls == KW_S_INCLUDE &&
+		    strstr(b->job.diags.list[i].message, "cuda"))
 			return kw_fail(err, KW_ERR_ENV, b->kit.nvrtc,
 				       "CUDA's headers are missing (%.150s): install them (CUDA "
 				       "runtime development files and CCCL), or name the toolkit's "
 				       "folder in KWRIGHT_CUDA",
-				       b->diags.list[i].message);
+				       b->job.diags.list[i].message);
 	return KW_OK;
 }
 
@@ -280,16 +264,16 @@ static void explain_end(struct build *b, const struct kw_cuda_output *o, int tim
 		snprintf(message, sizeof(message),
 			 "the compiler did not end within %.1f s and was stopped",
 			 (double)timeout_ms * 1e-3);
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
 	} else if (o->signal) {
 		snprintf(message, sizeof(message), "the compiler was ended by signal %d (%s)",
 			 o->signal,
 			 o->signal == SIGKILL || o->signal == SIGXCPU ? "it took more than it may"
 								      : "it crashed");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
-	} else if (kw_diagnostics_has_error(&b->diags)) {
-		b->out->cls = KW_V_BUILD_ERROR;
-		b->out->subclass = kw_diagnostics_class(&b->diags);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+	} else if (kw_diagnostics_has_error(&b->job.diags)) {
+		b->job.out->cls = KW_V_BUILD_ERROR;
+		b->job.out->subclass = kw_diagnostics_class(&b->job.diags);
 	} else {
 		explain_silence(b, o);
 	}
@@ -302,11 +286,11 @@ static json_t *kernel_facts(struct kw_cuda_check *check, const struct kw_cubin *
 {
 	json_t *kernels = json_object();
 
-	for (size_t i = 0; kernels && i < check->bound->kernel_count && check->out->cls == KW_V_OK; i++) {
+	for (size_t i = 0; kernels && i < check->job->bound->kernel_count && check->job->out->cls == KW_V_OK; i++) {
 		struct kw_cubin_kernel k;
 
 		if (kw_cuda_check_kernel(check, cubin, i, 0, &k) &&
-		    json_object_set_new(kernels, check->bound->kernels[i].name, kw_kernel_facts_to_json(&k.facts)) != 0) {
+		    json_object_set_new(kernels, check->job->bound->kernels[i].name, kw_kernel_facts_to_json(&k.facts)) != 0) {
 			json_decref(kernels);
 			kernels = NULL;
 		}
@@ -317,9 +301,8 @@ static json_t *kernel_facts(struct kw_cuda_check *check, const struct kw_cubin *
 static enum kw_status read_object(struct build *b, const struct kw_cuda_output *o,
 				  struct kw_error *err)
 {
-	struct kw_cuda_check check = { .c = b->c, .bound = b->bound, .usage = b->usage, .usage_count = b->usage_count,
-				       .diags = &b->diags, .out = b->out };
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_cuda_check check = { .job = &b->job, .usage = b->usage, .usage_count = b->usage_count };
+	struct kw_artefact *a = &b->job.out->artefact;
 	struct kw_cubin cubin;
 	json_t *kernels, *list;
 
@@ -327,16 +310,16 @@ static enum kw_status read_object(struct build *b, const struct kw_cuda_output *
 		return kw_fail(err, KW_ERR_ENV, b->kit.version,
 			       "what the compiler made is no CUDA object");
 	kw_cuda_check_undefined(&check, &cubin);
-	if (b->out->cls != KW_V_OK)
+	if (b->job.out->cls != KW_V_OK)
 		return KW_OK;
 	kernels = kernel_facts(&check, &cubin);
-	if (b->out->cls != KW_V_OK) {
+	if (b->job.out->cls != KW_V_OK) {
 		json_decref(kernels);
 		return KW_OK;
 	}
 	list = kw_cuda_globals(&cubin);
 	a->facts = kernels && list
-			   ? json_pack("{s:s,s:O,s:I,s:I,s:I,s:O}", "arch", b->opts->arch,
+			   ? json_pack("{s:s,s:O,s:I,s:I,s:I,s:O}", "arch", b->job.opts->arch,
 				       "kernels", kernels, "code_bytes",
 				       (json_int_t)cubin.code_bytes, "constant_bytes",
 				       (json_int_t)cubin.constant_bytes, "writable_bytes",
@@ -354,22 +337,31 @@ static enum kw_status read_object(struct build *b, const struct kw_cuda_output *
 
 /* ---- a build ---- */
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status find(void *build, struct kw_error *err)
+{
+	struct build *b = build;
+	enum kw_status s = kw_cuda_find(b->job.opts->compiler, &b->kit, err);
+
+	snprintf(b->job.out->artefact.toolchain, sizeof(b->job.out->artefact.toolchain), "%s", b->kit.version);
+	return s == KW_OK ? check_arch(b, err) : s;
+}
+
+static enum kw_status compile(void *build, struct kw_error *err)
 {
 	struct build *b = build;
 	struct kw_cuda_input in = { .kit = &b->kit,
-				    .source = b->c->source,
-				    .source_len = b->c->source_len,
-				    .header = b->header,
+				    .source = b->job.c->source,
+				    .source_len = b->job.c->source_len,
+				    .header = b->job.header,
 				    .options = b->options };
 	struct kw_cuda_output o = { .good = false };
 	enum kw_status s;
 
-	in.timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	in.timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS;
 	s = b->kit.nvrtc[0] ? kw_nvrtc_compile(&in, &o, err) : kw_nvcc_compile(&in, &o, err);
 	if (s == KW_OK) {
 		b->usage_count =
-			kw_cuda_log_parse(&b->diags, o.log, b->c->source, &b->kit, b->usage,
+			kw_cuda_log_parse(&b->job.diags, o.log, b->job.c->source, &b->kit, b->usage,
 						   MAX_USAGE);
 		s = check_headers(b, err);
 	}
@@ -381,54 +373,23 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 	return s;
 }
 
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
+				 struct kw_build_result *out, struct kw_error *err)
 {
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	char key[KW_SHA256_HEX];
-	enum kw_status s;
+	static const struct kw_build_steps steps = {
+		.version = "cuda 1",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 16 << 20,
+		.kind = "cubin",
+		.file = KW_CUDA_FILE,
+		.header = HEADER_PATH,
+		.find = find,
+		.check = check,
+		.key = add_to_key,
+		.compile = compile,
+	};
 
-	choose_options(b);
-	s = make_key(b, key, err);
-	if (s != KW_OK)
-		return s;
-	return kw_build_cached(&how, key, err);
-}
-
-static enum kw_status build_cuda(const struct kw_candidate *c, const struct kw_bound_plan *bound,
-				 const struct kw_build_opts *opts, struct kw_build_result *out,
-				 struct kw_error *err)
-{
-	struct build *b = kw_calloc(1, sizeof(*b));
-	enum kw_status s;
-
-	if (!b)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->c = c;
-	b->bound = bound;
-	b->opts = opts;
-	b->out = out;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	out->artefact.kind = "cubin";
-	kw_arena_init(&b->arena, 16 << 20);
-	kw_diagnostics_init(&b->diags, KW_CUDA_FILE, c->name);
-	s = kw_cuda_find(opts->compiler, &b->kit, err);
-	if (s == KW_OK)
-		s = check_arch(b, err);
-	if (s == KW_OK)
-		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
-	if (s == KW_OK) {
-		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s",
-			 b->kit.version);
-		if (check_source(b))
-			s = build_or_find(b, err);
-		else
-			kw_diagnostics_take(&b->diags, &out->artefact);
-	}
-	kw_diagnostics_release(&b->diags);
-	kw_arena_release(&b->arena);
-	kw_free(b);
-	return s;
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_cuda(char *text, size_t text_bytes, struct kw_error *err)

@@ -7,14 +7,6 @@
 
 enum { POINTER = 8, MAP_BYTES = 128, MAP_ALIGN = 64 };
 
-void kw_cuda_fail(struct kw_cuda_check *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		  const char *message)
-{
-	kw_diagnostics_add(b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
-	b->out->cls = cls;
-	b->out->subclass = subclass;
-}
-
 /* Functions of the device's runtime that a judged kernel has no use for, and why. */
 static const struct {
 	const char *name, *why;
@@ -36,7 +28,7 @@ static void find_use(const struct kw_cuda_check *b, const char *name, int *line,
 	const char *word = strcmp(name, "vprintf") == 0	       ? "printf"
 			   : strcmp(name, "__assertfail") == 0 ? "assert"
 							       : name;
-	const char *start = b->c->source, *at = strstr(start, word);
+	const char *start = b->job->c->source, *at = strstr(start, word);
 
 	*line = *column = at ? 1 : 0;
 	for (const char *p = start; at && p < at; p++)
@@ -66,7 +58,7 @@ void kw_cuda_check_undefined(struct kw_cuda_check *b, const struct kw_cubin *cub
 			snprintf(message, sizeof(message), "'%.150s' is called and defined nowhere",
 				 name);
 		find_use(b, name, &line, &column);
-		kw_cuda_fail(b, KW_V_BUILD_ERROR, KW_S_UNDEFINED, line, column, message);
+		kw_build_reject(b->job, KW_V_BUILD_ERROR, KW_S_UNDEFINED, line, column, message);
 	}
 }
 
@@ -98,8 +90,8 @@ static void describe(const struct kw_plan_arg *p, const struct kw_bound_arg *a, 
 /* The plan's arguments against the kernel's own parameters: sizes are all that an object tells. */
 static bool check_params(struct kw_cuda_check *b, size_t index, size_t hidden, const struct kw_cubin_kernel *k)
 {
-	const struct kw_bound_kernel *bound = &b->bound->kernels[index];
-	const struct kw_plan_kernel *plan = &b->c->plan.kernels[index];
+	const struct kw_bound_kernel *bound = &b->job->bound->kernels[index];
+	const struct kw_plan_kernel *plan = &b->job->c->plan.kernels[index];
 	char message[400], text[128];
 
 	for (size_t i = 0; i < hidden; i++)
@@ -107,14 +99,14 @@ static bool check_params(struct kw_cuda_check *b, size_t index, size_t hidden, c
 			snprintf(message, sizeof(message), "the object of '%.100s' has %zu parameters, not %zu and %zu hidden pointers: "
 				 "this compiler passes arguments in another way than is known", plan->name, k->param_count,
 				 bound->arg_count, hidden);
-			kw_cuda_fail(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
+			kw_build_reject(b->job, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
 			return false;
 		}
 	if (k->param_count != bound->arg_count + hidden) {
 		snprintf(message, sizeof(message),
 			 "kernel '%.100s' has %zu parameter%s and the plan passes %zu", plan->name,
 			 k->param_count, k->param_count == 1 ? "" : "s", bound->arg_count);
-		kw_cuda_fail(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
+		kw_build_reject(b->job, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
 		return false;
 	}
 	for (size_t i = 0; i < bound->arg_count; i++) {
@@ -138,7 +130,7 @@ static bool check_params(struct kw_cuda_check *b, size_t index, size_t hidden, c
 				 "of %lld",
 				 i + 1, plan->name, k->params[i].bytes, text,
 				 (long long)arg_bytes(a));
-		kw_cuda_fail(b, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
+		kw_build_reject(b->job, KW_V_BUILD_ERROR, KW_S_TYPE, plan->line, 1, message);
 		return false;
 	}
 	return true;
@@ -147,7 +139,7 @@ static bool check_params(struct kw_cuda_check *b, size_t index, size_t hidden, c
 static void missing_kernel(struct kw_cuda_check *b, size_t index, const struct kw_cubin *cubin,
 			   bool several)
 {
-	const char *name = b->bound->kernels[index].name;
+	const char *name = b->job->bound->kernels[index].name;
 	char message[480];
 	struct kw_buf list;
 
@@ -168,7 +160,7 @@ static void missing_kernel(struct kw_cuda_check *b, size_t index, const struct k
 			 "no kernel '%.100s' is in the object; there is: %.200s. Name one of them in the plan, or "
 			 "declare it extern \"C\" __global__ %.60s(...)", name, list.ptr, name);
 	kw_buf_release(&list);
-	kw_cuda_fail(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->c->plan.kernels[index].line, 1, message);
+	kw_build_reject(b->job, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->job->c->plan.kernels[index].line, 1, message);
 }
 
 bool kw_cuda_check_kernel(struct kw_cuda_check *b, const struct kw_cubin *cubin, size_t index, size_t hidden,
@@ -176,7 +168,7 @@ bool kw_cuda_check_kernel(struct kw_cuda_check *b, const struct kw_cubin *cubin,
 {
 	bool several;
 
-	if (!kw_cubin_kernel(cubin, b->bound->kernels[index].name, k, &several)) {
+	if (!kw_cubin_kernel(cubin, b->job->bound->kernels[index].name, k, &several)) {
 		missing_kernel(b, index, cubin, several);
 		return false;
 	}

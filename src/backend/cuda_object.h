@@ -1,27 +1,23 @@
 /* cuda_object.h - a CUDA object against the plan that is to launch it. Private to backend/.
  *
- *     struct kw_cuda_check check = { .c = c, .bound = bound, .diags = &diags, .out = out };
+ *     struct kw_cuda_check check = { .job = &b->job };
  *     kw_cuda_check_undefined(&check, &cubin);
  *     for (each kernel i) if (kw_cuda_check_kernel(&check, &cubin, i, 0, &kernel)) use(kernel.facts);
- *     // out->cls says whether all of it was fine
+ *     // job->out->cls says whether all of it was fine
  *
- * What does not fit is the candidate's fault: a diagnostic, and the class in out. Thread rule: as the backend's. */
+ * What does not fit is the candidate's fault: the build is turned down. Thread rule: as the backend's. */
 #ifndef KW_BACKEND_CUDA_OBJECT_H
 #define KW_BACKEND_CUDA_OBJECT_H
 
 #include "backend/cubin.h"
 #include "backend/cuda.h"
+#include "backend/job.h"
 
 struct kw_cuda_check {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
+	struct kw_build_job *job;
 	const struct kw_cuda_usage *usage;  /* of the assembler's log: for the spills */
 	size_t usage_count;
-	struct kw_diagnostics *diags;
-	struct kw_build_result *out;
 };
-void kw_cuda_fail(struct kw_cuda_check *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		  const char *message);
 /* Functions that are called and not there. */
 void kw_cuda_check_undefined(struct kw_cuda_check *b, const struct kw_cubin *cubin);
 /* The plan's index-th kernel: it is there, and takes what the plan passes and then `hidden` pointers. k is filled. */

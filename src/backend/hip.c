@@ -2,8 +2,8 @@
  * device of this version runs it: kernels are built and checked against a sheet (kwright eval --device mi300x). */
 #include "backend/cuda.h"
 
-#include "backend/cached.h"
 #include "backend/hip_object.h"
+#include "backend/job.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -35,18 +35,10 @@ enum {
 };
 
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
-	const struct kw_build_opts *opts;
+	struct kw_build_job job;
 	struct kw_cuda_toolkit kit;       /* nvrtc: hiprtc's library; nvcc: hipcc */
-	struct kw_arena arena;
-	char *header;
-	size_t header_len;
 	const char *options[MAX_OPTIONS]; /* NULL-terminated */
 	size_t option_count;
-	char dir[PATH_MAX];
-	struct kw_diagnostics diags;
-	struct kw_build_result *out;
 };
 
 /* ---- where it is ---- */
@@ -98,7 +90,7 @@ static bool look_in(const char *dir, struct kw_cuda_toolkit *kit)
 	return true;
 }
 
-static enum kw_status find(struct kw_cuda_toolkit *kit, struct kw_error *err)
+static enum kw_status find_compiler(struct kw_cuda_toolkit *kit, struct kw_error *err)
 {
 	const char *only = getenv("KWRIGHT_HIP");
 	const char *const dirs[] = { getenv("ROCM_PATH"), getenv("HIP_PATH"), "/opt/rocm", "/usr" };
@@ -117,34 +109,26 @@ static enum kw_status find(struct kw_cuda_toolkit *kit, struct kw_error *err)
 
 /* ---- before the compiler ---- */
 
-static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		       const char *message)
+static void check(void *build)
 {
-	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
-	b->out->cls = cls;
-	b->out->subclass = subclass;
-}
-
-static bool check_source(struct build *b)
-{
+	struct build *b = build;
 	struct kw_source_fault f;
 	char message[300];
 
-	if (!kw_source_flags(b->c, allowed, ALLOWED_COUNT, &f) || !kw_source_includes(b->c, &f) || !kw_source_host_code(b->c, &f)) {
-		fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
-		return false;
+	if (!kw_source_flags(b->job.c, allowed, ALLOWED_COUNT, &f) || !kw_source_includes(b->job.c, &f) || !kw_source_host_code(b->job.c, &f)) {
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
+		return;
 	}
-	for (size_t i = 0; i < b->c->plan.kernel_count; i++) {
-		const struct kw_plan_kernel *k = &b->c->plan.kernels[i];
+	for (size_t i = 0; i < b->job.c->plan.kernel_count; i++) {
+		const struct kw_plan_kernel *k = &b->job.c->plan.kernels[i];
 
 		if (k->grid_rank && k->block_rank)
 			continue;
 		snprintf(message, sizeof(message), "kernel '%.100s' has no %s=(...); HIP launches need both grid and block", k->name,
 			 k->grid_rank ? "block" : "grid");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
-		return false;
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, k->line, 1, message);
+		return;
 	}
-	return true;
 }
 
 static void add_option(struct build *b, const char *option)
@@ -155,10 +139,10 @@ static void add_option(struct build *b, const char *option)
 
 static void choose_options(struct build *b)
 {
-	const struct kw_plan *p = &b->c->plan;
+	const struct kw_plan *p = &b->job.c->plan;
 	bool standard = false;
 
-	add_option(b, kw_arena_printf(&b->arena, "--offload-arch=%s", b->opts->arch));
+	add_option(b, kw_arena_printf(&b->job.arena, "--offload-arch=%s", b->job.opts->arch));
 	add_option(b, "-O3");
 	for (size_t i = 0; i < p->flag_count; i++) {
 		standard = standard || strncmp(p->flags[i], "-std=", 5) == 0;
@@ -166,30 +150,29 @@ static void choose_options(struct build *b)
 	}
 	if (!standard)
 		add_option(b, "-std=c++17");
-	for (size_t i = 0; i < 8 && b->opts->extra_flags[i]; i++)
-		add_option(b, b->opts->extra_flags[i]);
-	for (size_t i = 0; i < b->bound->define_count; i++)
-		add_option(b, kw_build_define(&b->arena, b->bound, i));
+	for (size_t i = 0; i < 8 && b->job.opts->extra_flags[i]; i++)
+		add_option(b, b->job.opts->extra_flags[i]);
+	for (size_t i = 0; i < b->job.bound->define_count; i++)
+		add_option(b, kw_build_define(&b->job, i));
 }
 
-static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
+	struct build *b = build;
 	const char *compiler = b->kit.nvrtc[0] ? b->kit.nvrtc : b->kit.nvcc;
 	struct stat st = { 0 };
-	struct kw_hasher h;
 
-	if (kw_build_key(&h, "hip 1", b->c, b->header, b->header_len, err) != KW_OK)
-		return KW_ERR_NOMEM;
+	(void)err;
+	choose_options(b);
 	stat(compiler, &st);
-	kw_hasher_addz(&h, "toolchain", b->kit.version);
-	kw_hasher_addz(&h, "compiler", compiler);
-	kw_hasher_add(&h, "its size", &st.st_size, sizeof(st.st_size));
-	kw_hasher_add(&h, "its time", &st.st_mtime, sizeof(st.st_mtime));
+	kw_hasher_addz(h, "toolchain", b->kit.version);
+	kw_hasher_addz(h, "compiler", compiler);
+	kw_hasher_add(h, "its size", &st.st_size, sizeof(st.st_size));
+	kw_hasher_add(h, "its time", &st.st_mtime, sizeof(st.st_mtime));
 	for (size_t i = 0; i < b->option_count; i++)
-		kw_hasher_addz(&h, "option", b->options[i]);
-	for (size_t i = 0; i < b->bound->kernel_count; i++)
-		kw_hasher_addz(&h, "kernel", b->bound->kernels[i].name);
-	kw_hasher_final(&h, key);
+		kw_hasher_addz(h, "option", b->options[i]);
+	for (size_t i = 0; i < b->job.bound->kernel_count; i++)
+		kw_hasher_addz(h, "kernel", b->job.bound->kernels[i].name);
 	return KW_OK;
 }
 
@@ -200,18 +183,18 @@ static enum kw_status write_files(struct build *b, const char *text, struct kw_e
 	char path[PATH_MAX + 16];
 	enum kw_status s;
 
-	snprintf(path, sizeof(path), "%s/" FILE_NAME, b->dir);
+	snprintf(path, sizeof(path), "%s/" FILE_NAME, b->job.dir);
 	s = kw_file_write(path, text, strlen(text), err);
-	snprintf(path, sizeof(path), "%s/kw.h", b->dir);
-	return s == KW_OK ? kw_file_write(path, b->header, b->header_len, err) : s;
+	snprintf(path, sizeof(path), "%s/kw.h", b->job.dir);
+	return s == KW_OK ? kw_file_write(path, b->job.header, b->job.header_len, err) : s;
 }
 
 static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, struct kw_cuda_output *out, struct kw_error *err)
 {
 	const char *read[] = { b->kit.home, NULL }, *argv[MAX_OPTIONS + 16];
 	const char *env[] = { "PATH=/opt/rocm/bin:/usr/local/bin:/usr/bin:/bin", "LC_ALL=C",
-			      kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir), kw_arena_printf(&b->arena, "HOME=%s", b->dir), NULL };
-	struct kw_proc_opts o = { .env = env, .cwd = b->dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_TEXT };
+			      kw_arena_printf(&b->job.arena, "TMPDIR=%s", b->job.dir), kw_arena_printf(&b->job.arena, "HOME=%s", b->job.dir), NULL };
+	struct kw_proc_opts o = { .env = env, .cwd = b->job.dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_TEXT };
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	char path[PATH_MAX + 16];
@@ -232,7 +215,7 @@ static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, s
 	argv[n] = NULL;
 	*out = (struct kw_cuda_output){ .good = false };
 	if (s == KW_OK)
-		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
+		s = kw_sandbox_compiler_new(b->job.dir, read, &box, err);
 	if (s == KW_OK) {
 		o.before_exec = kw_sandbox_enter;
 		o.before_exec_arg = box;
@@ -243,7 +226,7 @@ static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, s
 		out->timed_out = r.timed_out;
 		out->signal = r.signal;
 		out->log = kw_strdup(r.err.len ? r.err.ptr : "");
-		snprintf(path, sizeof(path), "%s/candidate.co", b->dir);
+		snprintf(path, sizeof(path), "%s/candidate.co", b->job.dir);
 		if (r.exit_code == 0 && (s = kw_file_read(path, MAX_OBJECT, &object, err)) == KW_OK) {
 			out->cubin_bytes = object.len;
 			out->cubin = kw_buf_take(&object);
@@ -260,7 +243,7 @@ static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, s
 
 static void missing_kernel(struct build *b, size_t index, const struct kw_cuda_output *o, bool several)
 {
-	const char *name = b->bound->kernels[index].name;
+	const char *name = b->job.bound->kernels[index].name;
 	char message[480];
 	struct kw_buf list;
 
@@ -272,30 +255,30 @@ static void missing_kernel(struct build *b, size_t index, const struct kw_cuda_o
 		snprintf(message, sizeof(message), "no kernel '%.100s' is in the object; there is%s%.200s. Declare it extern \"C\" __global__",
 			 name, list.len ? ": " : " none", list.len ? list.ptr : "");
 	kw_buf_release(&list);
-	fail_build(b, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->c->plan.kernels[index].line, 1, message);
+	kw_build_reject(&b->job, KW_V_LAUNCH_ERROR, KW_S_ENTRY, b->job.c->plan.kernels[index].line, 1, message);
 }
 
 static enum kw_status read_object(struct build *b, const struct kw_cuda_output *o, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_artefact *a = &b->job.out->artefact;
 	json_t *kernels = json_object();
 
-	for (size_t i = 0; kernels && i < b->bound->kernel_count && b->out->cls == KW_V_OK; i++) {
+	for (size_t i = 0; kernels && i < b->job.bound->kernel_count && b->job.out->cls == KW_V_OK; i++) {
 		struct kw_kernel_facts f;
 		bool several;
 
-		if (!kw_hip_kernel(o->cubin, o->cubin_bytes, b->bound->kernels[i].name, b->opts->arch, &f, &several))
+		if (!kw_hip_kernel(o->cubin, o->cubin_bytes, b->job.bound->kernels[i].name, b->job.opts->arch, &f, &several))
 			missing_kernel(b, i, o, several);
 		else
-			json_object_set_new(kernels, b->bound->kernels[i].name, kw_kernel_facts_to_json(&f));
+			json_object_set_new(kernels, b->job.bound->kernels[i].name, kw_kernel_facts_to_json(&f));
 	}
-	if (b->out->cls == KW_V_OK) {
-		a->facts = kernels ? json_pack("{s:s,s:O}", "arch", b->opts->arch, "kernels", kernels) : NULL;
+	if (b->job.out->cls == KW_V_OK) {
+		a->facts = kernels ? json_pack("{s:s,s:O}", "arch", b->job.opts->arch, "kernels", kernels) : NULL;
 		a->code = kw_alloc(o->cubin_bytes);
 		a->code_bytes = o->cubin_bytes;
 	}
 	json_decref(kernels);
-	if (b->out->cls != KW_V_OK)
+	if (b->job.out->cls != KW_V_OK)
 		return KW_OK;
 	if (!a->facts || !a->code)
 		return kw_fail(err, KW_ERR_NOMEM, "", "no memory for the compiled object");
@@ -321,7 +304,7 @@ static void read_log(struct build *b, const char *log)
 			kw_buf_printf(&text, "%.*s\n", (int)n, log);
 	}
 	if (text.len)
-		kw_diagnostics_parse(&b->diags, text.ptr, text.len, b->c->source);
+		kw_diagnostics_parse(&b->job.diags, text.ptr, text.len, b->job.c->source);
 	kw_buf_release(&text);
 }
 
@@ -329,9 +312,9 @@ static void explain_end(struct build *b, const struct kw_cuda_output *o, int tim
 {
 	char message[200];
 
-	if (!o->timed_out && kw_diagnostics_has_error(&b->diags)) {
-		b->out->cls = KW_V_BUILD_ERROR;
-		b->out->subclass = kw_diagnostics_class(&b->diags);
+	if (!o->timed_out && kw_diagnostics_has_error(&b->job.diags)) {
+		b->job.out->cls = KW_V_BUILD_ERROR;
+		b->job.out->subclass = kw_diagnostics_class(&b->job.diags);
 		return;
 	}
 	if (o->timed_out)
@@ -341,7 +324,7 @@ static void explain_end(struct build *b, const struct kw_cuda_output *o, int tim
 	else
 		snprintf(message, sizeof(message), "the compiler made no object: %.120s", o->log && *o->log ? o->log : o->what);
 	message[strcspn(message, "\n")] = '\0';
-	fail_build(b, KW_V_BUILD_ERROR, o->timed_out ? KW_S_BUILD_TIMEOUT : KW_S_BUILD_RESOURCES, 0, 0, message);
+	kw_build_reject(&b->job, KW_V_BUILD_ERROR, o->timed_out ? KW_S_BUILD_TIMEOUT : KW_S_BUILD_RESOURCES, 0, 0, message);
 }
 
 /* ---- a build ---- */
@@ -352,7 +335,7 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 {
 	static const char nothing[] = "extern \"C\" __global__ void nothing() {}\n";
 	const char *options[] = { b->options[0], NULL };
-	struct kw_cuda_input in = { .rtc = &kw_rtc_hiprtc, .dir = b->dir, .kit = &b->kit, .source = nothing,
+	struct kw_cuda_input in = { .rtc = &kw_rtc_hiprtc, .dir = b->job.dir, .kit = &b->kit, .source = nothing,
 				    .source_len = strlen(nothing), .header = "\n", .options = options, .timeout_ms = DEFAULT_TIMEOUT_MS };
 	struct kw_cuda_output o = { .good = false };
 	size_t kept = b->option_count;
@@ -363,21 +346,21 @@ static enum kw_status check_arch(struct build *b, struct kw_error *err)
 	b->option_count = kept;
 	if (s == KW_OK && !o.good)
 		s = kw_fail(err, KW_ERR_ENV, "", "%s does not build for %s: install a ROCm that does, or name its folder in KWRIGHT_HIP",
-			    b->kit.version, b->opts->arch);
+			    b->kit.version, b->job.opts->arch);
 	kw_cuda_output_release(&o);
 	return s;
 }
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status compile(void *build, struct kw_error *err)
 {
 	struct build *b = build;
-	int timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
-	const char *text = kw_arena_printf(&b->arena, PRELUDE "%s", b->c->source);
-	struct kw_cuda_input in = { .rtc = &kw_rtc_hiprtc, .dir = b->dir, .kit = &b->kit, .source = text,
-				    .source_len = text ? strlen(text) : 0, .header = b->header, .options = b->options,
+	int timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	const char *text = kw_arena_printf(&b->job.arena, PRELUDE "%s", b->job.c->source);
+	struct kw_cuda_input in = { .rtc = &kw_rtc_hiprtc, .dir = b->job.dir, .kit = &b->kit, .source = text,
+				    .source_len = text ? strlen(text) : 0, .header = b->job.header, .options = b->options,
 				    .timeout_ms = timeout_ms };
 	struct kw_cuda_output o = { .good = false };
-	enum kw_status s = text ? kw_temp_folder("kw-build", b->dir, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	enum kw_status s = text ? kw_temp_folder("kw-build", b->job.dir, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 
 	if (s == KW_OK)
 		s = b->kit.nvrtc[0] ? kw_nvrtc_compile(&in, &o, err) : hipcc(b, text, timeout_ms, &o, err);
@@ -391,63 +374,45 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 	else if (s == KW_OK)
 		s = read_object(b, &o, err);
 	kw_cuda_output_release(&o);
-	if (b->dir[0])
-		kw_rmtree(b->dir, NULL);
 	return s;
 }
 
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+static enum kw_status find(void *build, struct kw_error *err)
 {
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	char key[KW_SHA256_HEX];
+	struct build *b = build;
+	const char *arch = b->job.opts->arch ? b->job.opts->arch : "";
 	enum kw_status s;
 
-	choose_options(b);
-	s = make_key(b, key, err);
-	if (s != KW_OK)
-		return s;
-	return kw_build_cached(&how, key, err);
+	if (strncmp(arch, "gfx", 3) != 0)
+		return kw_fail(err, KW_ERR_USAGE, "", "the HIP backend builds for AMD devices (gfx...), not for '%s'", arch);
+	s = find_compiler(&b->kit, err);
+	snprintf(b->job.out->artefact.toolchain, sizeof(b->job.out->artefact.toolchain), "%s", b->kit.version);
+	return s;
 }
 
 static enum kw_status build_hip(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
 				struct kw_build_result *out, struct kw_error *err)
 {
-	struct build *b = kw_calloc(1, sizeof(*b));
-	enum kw_status s;
+	static const struct kw_build_steps steps = {
+		.version = "hip 1",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 64 << 20,
+		.kind = "hsaco",
+		.file = FILE_NAME,
+		.header = HEADER_PATH,
+		.find = find,
+		.check = check,
+		.key = add_to_key,
+		.compile = compile,
+	};
 
-	if (!b)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->c = c;
-	b->bound = bound;
-	b->opts = opts;
-	b->out = out;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	out->artefact.kind = "hsaco";
-	kw_arena_init(&b->arena, 64 << 20);
-	kw_diagnostics_init(&b->diags, FILE_NAME, c->name);
-	s = !opts->arch || strncmp(opts->arch, "gfx", 3) != 0 ?
-		    kw_fail(err, KW_ERR_USAGE, "", "the HIP backend builds for AMD devices (gfx...), not for '%s'", opts->arch ? opts->arch : "") :
-		    find(&b->kit, err);
-	if (s == KW_OK)
-		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
-	if (s == KW_OK) {
-		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%s", b->kit.version);
-		if (check_source(b))
-			s = build_or_find(b, err);
-		else
-			kw_diagnostics_take(&b->diags, &out->artefact);
-	}
-	kw_diagnostics_release(&b->diags);
-	kw_arena_release(&b->arena);
-	kw_free(b);
-	return s;
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_hip(char *text, size_t text_bytes, struct kw_error *err)
 {
 	struct kw_cuda_toolkit kit;
-	enum kw_status s = find(&kit, err);
+	enum kw_status s = find_compiler(&kit, err);
 
 	if (s == KW_OK)
 		snprintf(text, text_bytes, "%s (%s); kernels are built, not run", kit.version, kit.nvrtc[0] ? kit.nvrtc : kit.nvcc);

@@ -5,8 +5,8 @@
  * libraries in that order. */
 #include "backend/backend.h"
 
-#include "backend/cached.h"
 #include "backend/diagnostics.h"
+#include "backend/job.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -14,7 +14,6 @@
 #include "device/sandbox.h"
 #include "python/python.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,23 +26,11 @@ enum { HEADER_COUNT = 2, DEFAULT_TIMEOUT_MS = 30000, INLINE_TIMEOUT_MS = 300000,
 static const char *const header_paths[HEADER_COUNT] = { "src/backend/builtin/kw_torch.h", "src/backend/builtin/kw_torch_python.h" };
 
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_build_opts *opts;
+	struct kw_build_job job;
 	struct kw_python_found python;
-	struct kw_arena arena;
-	struct kw_diagnostics diags;
-	struct kw_build_result *out;
 	bool has_inline;               /* it names load_inline */
 	char *header[HEADER_COUNT], *builder;
-	char dir[PATH_MAX];            /* "" until it is made */
 };
-
-static void fail_build(struct build *b, enum kw_subclass subclass, int line, int column, const char *message)
-{
-	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
-	b->out->cls = KW_V_BUILD_ERROR;
-	b->out->subclass = subclass;
-}
 
 static void judge_scan(struct build *b, const json_t *scan)
 {
@@ -51,19 +38,19 @@ static void judge_scan(struct build *b, const json_t *scan)
 	char text[300];
 
 	if (error) {
-		fail_build(b, KW_S_SYNTAX, (int)kw_json_get_i64(error, "line", 0), (int)kw_json_get_i64(error, "column", 0),
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_SYNTAX, (int)kw_json_get_i64(error, "line", 0), (int)kw_json_get_i64(error, "column", 0),
 			   kw_json_get_str(error, "message", "not valid Python"));
 		return;
 	}
 	b->has_inline = json_is_true(json_object_get(scan, "inline"));
 	if (json_array_size(classes) == 0) {
-		fail_build(b, KW_S_UNDEFINED, 0, 0, "there is no class ModelNew (a module), and no `#@ kernel` line (a Triton kernel)");
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_UNDEFINED, 0, 0, "there is no class ModelNew (a module), and no `#@ kernel` line (a Triton kernel)");
 	} else if (json_array_size(classes) > 1) {
 		int second = (int)json_integer_value(json_array_get(classes, 1));
 
 		snprintf(text, sizeof(text), "ModelNew is defined more than once (first in line %d): which one is meant?",
 			 (int)json_integer_value(json_array_get(classes, 0)));
-		fail_build(b, KW_S_BUILD_PLAN, second, 1, text);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_PLAN, second, 1, text);
 	}
 }
 
@@ -71,14 +58,14 @@ static void judge_scan(struct build *b, const json_t *scan)
 static enum kw_status scan(struct build *b, struct kw_error *err)
 {
 	char *script;
-	struct kw_proc_opts o = { .in = b->c->source, .in_bytes = b->c->source_len, .cwd = "/",
-				  .timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS,
+	struct kw_proc_opts o = { .in = b->job.c->source, .in_bytes = b->job.c->source_len, .cwd = "/",
+				  .timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS,
 				  .max_out_bytes = MAX_ANSWER, .before_exec = kw_sandbox_enter };
 	const char *const *read = NULL;
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	json_t *answer = NULL;
-	enum kw_status s = kw_data_read("python/module_scan.py", &b->arena, &script, NULL, err);
+	enum kw_status s = kw_data_read("python/module_scan.py", &b->job.arena, &script, NULL, err);
 
 	if (s == KW_OK)
 		s = kw_python_folders(b->python.path, &read, err);
@@ -86,14 +73,14 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 		s = kw_sandbox_compiler_new(NULL, read, &box, err);
 	o.before_exec_arg = box;
 	if (s == KW_OK) {
-		const char *argv[] = { b->python.path, "-I", "-S", "-c", script, b->c->name, NULL };
+		const char *argv[] = { b->python.path, "-I", "-S", "-c", script, b->job.c->name, NULL };
 
 		s = kw_proc_run(argv, &o, &r, err);
 	}
 	if (s == KW_OK && r.timed_out)
-		fail_build(b, KW_S_BUILD_TIMEOUT, 0, 0, "Python did not read it in time");
-	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->c->name, r.out.ptr, r.out.len, &answer, NULL) != KW_OK))
-		fail_build(b, KW_S_SYNTAX, 0, 0, "Python itself could not read it");
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, "Python did not read it in time");
+	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->job.c->name, r.out.ptr, r.out.len, &answer, NULL) != KW_OK))
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_SYNTAX, 0, 0, "Python itself could not read it");
 	else if (s == KW_OK)
 		judge_scan(b, answer);
 	json_decref(answer);
@@ -106,12 +93,12 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 
 static json_t *make_question(const struct build *b)
 {
-	const char *gpu = b->opts->arch && strncmp(b->opts->arch, "sm_", 3) == 0 ? b->opts->arch : NULL;
+	const char *gpu = b->job.opts->arch && strncmp(b->job.opts->arch, "sm_", 3) == 0 ? b->job.opts->arch : NULL;
 	json_t *headers = json_object();
 
 	for (size_t i = 0; i < HEADER_COUNT; i++)
 		json_object_set_new(headers, kw_path_base(header_paths[i]), json_string(b->header[i]));
-	return json_pack("{s:s,s:s%,s:o,s:s?}", "file", b->c->name, "source", b->c->source, b->c->source_len, "headers", headers, "arch",
+	return json_pack("{s:s,s:s%,s:o,s:s?}", "file", b->job.c->name, "source", b->job.c->source, b->job.c->source_len, "headers", headers, "arch",
 			 gpu);
 }
 
@@ -119,13 +106,13 @@ static void take_failure(struct build *b, const json_t *answer)
 {
 	const char *kind = kw_json_get_str(answer, "failed", ""), *log = kw_json_get_str(answer, "log", "");
 
-	b->out->cls = KW_V_BUILD_ERROR;
+	b->job.out->cls = KW_V_BUILD_ERROR;
 	if (strcmp(kind, "compiler") != 0) {
-		fail_build(b, strcmp(kind, "architecture") == 0 ? KW_S_BUILD_ARCHITECTURE : KW_S_INCLUDE, 0, 0, log);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, strcmp(kind, "architecture") == 0 ? KW_S_BUILD_ARCHITECTURE : KW_S_INCLUDE, 0, 0, log);
 		return;
 	}
-	kw_diagnostics_parse(&b->diags, log, strlen(log), b->c->source);
-	b->out->subclass = kw_diagnostics_class(&b->diags);
+	kw_diagnostics_parse(&b->job.diags, log, strlen(log), b->job.c->source);
+	b->job.out->subclass = kw_diagnostics_class(&b->job.diags);
 }
 
 /* The candidate may have run where the answer was made: what it names is a file of that folder, and no way out of it. */
@@ -146,11 +133,11 @@ static enum kw_status add_libraries(struct build *b, json_t *list, json_t *head,
 	size_t i;
 
 	json_array_foreach(list, i, one) {
-		const char *path = kw_arena_printf(&b->arena, "%s/%s", b->dir, kw_json_get_str(one, "path", ""));
+		const char *path = kw_arena_printf(&b->job.arena, "%s/%s", b->job.dir, kw_json_get_str(one, "path", ""));
 		size_t before = blobs->len;
 
-		if (!is_own_file(b->dir, kw_json_get_str(one, "path", ""))) {
-			fail_build(b, KW_S_BUILD_RESOURCES, 0, 0, "what it gives to load_inline was not compiled to a library");
+		if (!is_own_file(b->job.dir, kw_json_get_str(one, "path", ""))) {
+			kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, "what it gives to load_inline was not compiled to a library");
 			break;
 		}
 		if (s == KW_OK)
@@ -164,11 +151,11 @@ static enum kw_status add_libraries(struct build *b, json_t *list, json_t *head,
 
 static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_error *err)
 {
-	struct kw_proc_opts o = { .cwd = b->dir, .timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : INLINE_TIMEOUT_MS,
+	struct kw_proc_opts o = { .cwd = b->job.dir, .timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : INLINE_TIMEOUT_MS,
 				  .max_out_bytes = MAX_ANSWER, .before_exec = kw_sandbox_enter };
-	const char *env[] = { kw_arena_printf(&b->arena, "TMPDIR=%s", b->dir), kw_arena_printf(&b->arena, "PATH=%s", getenv("PATH")),
-			      kw_arena_printf(&b->arena, "HOME=%s", b->dir), "LC_ALL=C", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
-			      getenv("CUDA_HOME") ? kw_arena_printf(&b->arena, "CUDA_HOME=%s", getenv("CUDA_HOME")) : NULL, NULL };
+	const char *env[] = { kw_arena_printf(&b->job.arena, "TMPDIR=%s", b->job.dir), kw_arena_printf(&b->job.arena, "PATH=%s", getenv("PATH")),
+			      kw_arena_printf(&b->job.arena, "HOME=%s", b->job.dir), "LC_ALL=C", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
+			      getenv("CUDA_HOME") ? kw_arena_printf(&b->job.arena, "CUDA_HOME=%s", getenv("CUDA_HOME")) : NULL, NULL };
 	const char *const *read;
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
@@ -180,7 +167,7 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 	if (s == KW_OK)
 		s = kw_python_folders(b->python.path, &read, err);
 	if (s == KW_OK)
-		s = kw_sandbox_compiler_new(b->dir, read, &box, err);
+		s = kw_sandbox_compiler_new(b->job.dir, read, &box, err);
 	if (s == KW_OK) {
 		const char *argv[] = { b->python.path, "-c", b->builder, NULL };
 
@@ -192,10 +179,10 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 		s = kw_proc_run(argv, &o, &r, err);
 	}
 	if (s == KW_OK && r.timed_out)
-		fail_build(b, KW_S_BUILD_TIMEOUT, 0, 0, "what it gives to load_inline was not compiled in time");
-	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->c->name, r.out.ptr, r.out.len, answer, NULL) != KW_OK))
-		fail_build(b, KW_S_BUILD_RESOURCES, 0, 0,
-			   kw_arena_printf(&b->arena, "what it gives to load_inline could not be compiled (exit code %d, signal %d): %.200s",
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, "what it gives to load_inline was not compiled in time");
+	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->job.c->name, r.out.ptr, r.out.len, answer, NULL) != KW_OK))
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0,
+			   kw_arena_printf(&b->job.arena, "what it gives to load_inline could not be compiled (exit code %d, signal %d): %.200s",
 					   r.exit_code, r.signal, r.err.len ? r.err.ptr : ""));
 	kw_proc_result_release(&r);
 	kw_sandbox_free(box);
@@ -207,14 +194,14 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 
 static enum kw_status take_artefact(struct build *b, json_t *head, const struct kw_buf *blobs, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_artefact *a = &b->job.out->artefact;
 	char *line;
 	size_t head_len;
 
-	json_object_set_new(head, "source", json_integer((json_int_t)b->c->source_len));
+	json_object_set_new(head, "source", json_integer((json_int_t)b->job.c->source_len));
 	line = json_dumps(head, JSON_COMPACT | JSON_SORT_KEYS);
 	head_len = line ? strlen(line) : 0;
-	a->code_bytes = sizeof(MAGIC) - 1 + head_len + 1 + b->c->source_len + blobs->len;
+	a->code_bytes = sizeof(MAGIC) - 1 + head_len + 1 + b->job.c->source_len + blobs->len;
 	a->code = line ? kw_alloc(a->code_bytes) : NULL;
 	if (a->code) {
 		char *at = a->code;
@@ -222,7 +209,7 @@ static enum kw_status take_artefact(struct build *b, json_t *head, const struct 
 		at = (char *)memcpy(at, MAGIC, sizeof(MAGIC) - 1) + sizeof(MAGIC) - 1;
 		at = (char *)memcpy(at, line, head_len) + head_len;
 		*at++ = '\n';
-		at = (char *)memcpy(at, b->c->source, b->c->source_len) + b->c->source_len;
+		at = (char *)memcpy(at, b->job.c->source, b->job.c->source_len) + b->job.c->source_len;
 		if (blobs->len)
 			memcpy(at, blobs->ptr, blobs->len);
 	}
@@ -230,7 +217,7 @@ static enum kw_status take_artefact(struct build *b, json_t *head, const struct 
 	return a->code ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 }
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status compile(void *build, struct kw_error *err)
 {
 	struct build *b = build;
 	json_t *answer = NULL, *head = json_object();
@@ -239,16 +226,16 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 
 	kw_buf_init(&blobs, (size_t)MAX_LIBRARY * 4);
 	s = scan(b, err);
-	if (s == KW_OK && b->has_inline && b->out->cls == KW_V_OK) {
-		s = kw_temp_folder("kw-build", b->dir, err);
+	if (s == KW_OK && b->has_inline && b->job.out->cls == KW_V_OK) {
+		s = kw_temp_folder("kw-build", b->job.dir, err);
 		if (s == KW_OK)
 			s = ask_builder(b, &answer, err);
 	}
 	if (s == KW_OK && json_object_get(answer, "failed"))
 		take_failure(b, answer);
-	else if (s == KW_OK && b->out->cls == KW_V_OK)
+	else if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		s = add_libraries(b, json_object_get(answer, "libraries"), head, &blobs, err);
-	if (s == KW_OK && b->out->cls == KW_V_OK)
+	if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		s = take_artefact(b, head, &blobs, err);
 	kw_buf_release(&blobs);
 	json_decref(answer);
@@ -256,50 +243,49 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 	return s;
 }
 
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+static enum kw_status find(void *build, struct kw_error *err)
 {
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	struct kw_hasher h;
-	char key[KW_SHA256_HEX];
+	struct build *b = build;
+	enum kw_status s = kw_python_find(KW_PYTHON_TORCH, &b->python, err);
 
-	if (kw_build_key(&h, "module 2", b->c, b->header[0], strlen(b->header[0]), err) != KW_OK)
-		return KW_ERR_NOMEM;
-	for (size_t i = 1; i < HEADER_COUNT; i++)
-		kw_hasher_addz(&h, header_paths[i], b->header[i]);
-	kw_hasher_addz(&h, "builder", b->builder);
-	kw_hasher_addz(&h, "python", b->python.path);
-	kw_hasher_addz(&h, "version", b->python.version);
-	kw_hasher_addz(&h, "torch", b->python.torch);
-	kw_hasher_addz(&h, "arch", b->opts->arch ? b->opts->arch : "");
-	kw_hasher_final(&h, key);
-	return kw_build_cached(&how, key, err);
+	snprintf(b->job.out->artefact.toolchain, sizeof(b->job.out->artefact.toolchain), "Python %.30s, torch %.60s", b->python.version,
+		 b->python.torch);
+	for (size_t i = 0; i < HEADER_COUNT && s == KW_OK; i++)
+		s = kw_data_read(header_paths[i], &b->job.arena, &b->header[i], NULL, err);
+	if (s == KW_OK)
+		s = kw_data_read(BUILDER, &b->job.arena, &b->builder, NULL, err);
+	return s;
 }
 
-static enum kw_status build_module(const struct kw_candidate *c, const struct kw_bound_plan *bound,
-				   const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
-	struct build b = { .c = c, .opts = opts, .out = out };
-	enum kw_status s;
+	const struct build *b = build;
 
-	(void)bound;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	out->artefact.kind = "module";
-	kw_arena_init(&b.arena, 8 << 20);
-	kw_diagnostics_init(&b.diags, c->name, c->name);
-	s = kw_python_find(KW_PYTHON_TORCH, &b.python, err);
-	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "Python %.30s, torch %.60s", b.python.version, b.python.torch);
-	for (size_t i = 0; i < HEADER_COUNT && s == KW_OK; i++)
-		s = kw_data_read(header_paths[i], &b.arena, &b.header[i], NULL, err);
-	if (s == KW_OK)
-		s = kw_data_read(BUILDER, &b.arena, &b.builder, NULL, err);
-	if (s == KW_OK)
-		s = build_or_find(&b, err);
-	if (b.dir[0])
-		kw_rmtree(b.dir, NULL);
-	kw_diagnostics_release(&b.diags);
-	kw_arena_release(&b.arena);
-	return s;
+	(void)err;
+	for (size_t i = 0; i < HEADER_COUNT; i++)
+		kw_hasher_addz(h, header_paths[i], b->header[i]);
+	kw_hasher_addz(h, "builder", b->builder);
+	kw_hasher_addz(h, "python", b->python.path);
+	kw_hasher_addz(h, "version", b->python.version);
+	kw_hasher_addz(h, "torch", b->python.torch);
+	kw_hasher_addz(h, "arch", b->job.opts->arch ? b->job.opts->arch : "");
+	return KW_OK;
+}
+
+static enum kw_status build_module(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
+				   struct kw_build_result *out, struct kw_error *err)
+{
+	static const struct kw_build_steps steps = {
+		.version = "module 2",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 8 << 20,
+		.kind = "module",
+		.find = find,
+		.key = add_to_key,
+		.compile = compile,
+	};
+
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_module(char *text, size_t text_bytes, struct kw_error *err)

@@ -2,7 +2,7 @@
  * never read by the judge's process nor by a player: a player loads the binary. */
 #include "backend/opencl.h"
 
-#include "backend/cached.h"
+#include "backend/job.h"
 #include "backend/source.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -37,43 +37,28 @@ const char *const *kw_cl_flags_allowed(size_t *count)
 
 /* One build's own things; strings live in the arena. */
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
-	const struct kw_build_opts *opts;
+	struct kw_build_job job;
 	struct kw_cl_info device;
-	struct kw_arena arena;
-	char *header;
-	size_t header_len;
 	const char *options, *specialise;
-	char dir[PATH_MAX];               /* "" until it is made */
-	struct kw_diagnostics diags;
-	struct kw_build_result *out;
 };
-
-static void fail_build(struct build *b, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
-		       const char *message)
-{
-	kw_diagnostics_add(&b->diags, KW_ERROR, subclass, b->c->name, line, column, message);
-	b->out->cls = cls;
-	b->out->subclass = subclass;
-}
 
 static bool passed(struct build *b, bool good, const struct kw_cl_fault *f)
 {
 	if (!good)
-		fail_build(b, f->cls, f->subclass, f->line, f->line ? 1 : 0, f->message);
+		kw_build_reject(&b->job, f->cls, f->subclass, f->line, f->line ? 1 : 0, f->message);
 	return good;
 }
 
-static bool check_source(struct build *b)
+static void check(void *build)
 {
+	struct build *b = build;
 	struct kw_source_fault f;
 	struct kw_cl_fault p;
 
-	if (kw_source_flags(b->c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->c, &f))
-		return passed(b, kw_cl_check_plan(&b->c->plan, &p), &p);
-	fail_build(b, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
-	return false;
+	if (kw_source_flags(b->job.c, allowed, ALLOWED_COUNT, &f) && kw_source_includes(b->job.c, &f))
+		passed(b, kw_cl_check_plan(&b->job.c->plan, &p), &p);
+	else
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
 }
 
 /* ---- what is asked for ---- */
@@ -85,58 +70,58 @@ static enum kw_status choose_options(struct build *b, struct kw_error *err)
 	kw_buf_init(&o, 1 << 16);
 	kw_buf_init(&w, 1 << 14);
 	kw_buf_addz(&o, "-cl-kernel-arg-info");
-	for (size_t i = 0; i < b->c->plan.flag_count; i++)
-		kw_buf_printf(&o, " %s", b->c->plan.flags[i]);
-	for (size_t i = 0; i < b->bound->define_count; i++)
-		kw_buf_printf(&o, " -D%s=%lld", b->bound->defines[i].name, (long long)b->bound->defines[i].value);
+	for (size_t i = 0; i < b->job.c->plan.flag_count; i++)
+		kw_buf_printf(&o, " %s", b->job.c->plan.flags[i]);
+	for (size_t i = 0; i < b->job.bound->define_count; i++)
+		kw_buf_printf(&o, " -D%s=%lld", b->job.bound->defines[i].name, (long long)b->job.bound->defines[i].value);
 	/* PoCL compiles a kernel for each size of work-group: all that is needed goes into the binary now, because the player
 	 * has no compiler. Of the forms for small grids and for all PoCL 3.1 writes only one; the player uses this for both. */
-	for (size_t i = 0; i < b->bound->kernel_count && b->device.pocl; i++) {
-		const int64_t *s = b->bound->kernels[i].block;
+	for (size_t i = 0; i < b->job.bound->kernel_count && b->device.pocl; i++) {
+		const int64_t *s = b->job.bound->kernels[i].block;
 
 		kw_buf_printf(&w, "%s%lld-%lld-%lld-goffs0", i ? "," : "", (long long)s[0], (long long)s[1], (long long)s[2]);
 	}
-	b->options = o.full ? NULL : kw_arena_strndup(&b->arena, o.ptr ? o.ptr : "", o.len);
-	b->specialise = w.full ? NULL : kw_arena_strndup(&b->arena, w.ptr ? w.ptr : "", w.len);
+	b->options = o.full ? NULL : kw_arena_strndup(&b->job.arena, o.ptr ? o.ptr : "", o.len);
+	b->specialise = w.full ? NULL : kw_arena_strndup(&b->job.arena, w.ptr ? w.ptr : "", w.len);
 	kw_buf_release(&o);
 	kw_buf_release(&w);
 	return b->options && b->specialise ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 }
 
 /* With how each kernel is called: what is cached has passed the checks of the call. */
-static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
-	struct kw_hasher h;
+	struct build *b = build;
 	char text[200];
+	enum kw_status s = choose_options(b, err);
 
-	if (kw_build_key(&h, "opencl 2", b->c, b->header, b->header_len, err) != KW_OK)
-		return KW_ERR_NOMEM;
-	kw_hasher_addz(&h, "device", b->device.identity);
-	kw_hasher_addz(&h, "options", b->options);
-	for (size_t i = 0; i < b->bound->kernel_count; i++) {
-		const struct kw_bound_kernel *k = &b->bound->kernels[i];
+	if (s != KW_OK)
+		return s;
+	kw_hasher_addz(h, "device", b->device.identity);
+	kw_hasher_addz(h, "options", b->options);
+	for (size_t i = 0; i < b->job.bound->kernel_count; i++) {
+		const struct kw_bound_kernel *k = &b->job.bound->kernels[i];
 
 		snprintf(text, sizeof(text), "%lld %lld %lld %lld", (long long)k->block[0], (long long)k->block[1],
 			 (long long)k->block[2], (long long)k->smem_bytes);
-		kw_hasher_addz(&h, "kernel", k->name);
-		kw_hasher_addz(&h, "launch", text);
+		kw_hasher_addz(h, "kernel", k->name);
+		kw_hasher_addz(h, "launch", text);
 		for (size_t a = 0; a < k->arg_count; a++) {
 			snprintf(text, sizeof(text), "%d %d", (int)k->args[a].kind, (int)k->args[a].dtype);
-			kw_hasher_addz(&h, "argument", text);
+			kw_hasher_addz(h, "argument", text);
 		}
 	}
-	kw_hasher_final(&h, key);
 	return KW_OK;
 }
 
 /* The source's own lines count from its first one. */
 static json_t *make_question(struct build *b)
 {
-	const char *header = kw_arena_printf(&b->arena, "#line 1 \"kw.h\"\n%s\n#line 1 \"" KW_CL_FILE "\"\n", b->header);
+	const char *header = kw_arena_printf(&b->job.arena, "#line 1 \"kw.h\"\n%s\n#line 1 \"" KW_CL_FILE "\"\n", b->job.header);
 
 	return json_pack("{s:i,s:i,s:s,s:s,s:s,s:s%}", "platform", (int)b->device.platform, "device", (int)b->device.device,
-			 "options", b->options, "specialise", b->specialise, "header", header, "source", b->c->source,
-			 b->c->source_len);
+			 "options", b->options, "specialise", b->specialise, "header", header, "source", b->job.c->source,
+			 b->job.c->source_len);
 }
 
 /* ---- the child and its box ---- */
@@ -149,7 +134,7 @@ static size_t readable(struct build *b, const char *list[MAX_READ], glob_t *devi
 	size_t n = 0;
 
 	if (realpath("/proc/self/exe", real))
-		list[n++] = kw_arena_strdup(&b->arena, real);
+		list[n++] = kw_arena_strdup(&b->job.arena, real);
 	list[n++] = "/etc/OpenCL";
 	list[n++] = "/sys";
 	if (getenv("OCL_ICD_VENDORS"))
@@ -174,11 +159,11 @@ static enum kw_status ask(struct build *b, struct kw_cl_answer *answer, struct k
 	enum kw_status s;
 
 	readable(b, read, &devices);
-	s = question ? kw_sandbox_compiler_new(b->dir, read, &box, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	s = question ? kw_sandbox_compiler_new(b->job.dir, read, &box, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	if (s == KW_OK && !b->device.cpu)
 		kw_sandbox_for_driver(box);
 	if (s == KW_OK)
-		s = kw_cl_ask(question, b->dir, b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS,
+		s = kw_cl_ask(question, b->job.dir, b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS,
 			      kw_sandbox_enter, box, answer, err);
 	kw_sandbox_free(box);
 	globfree(&devices);
@@ -190,18 +175,18 @@ static enum kw_status ask(struct build *b, struct kw_cl_answer *answer, struct k
 
 static void explain_end(struct build *b, const struct kw_cl_answer *a)
 {
-	int timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	int timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS;
 	char message[300];
 
 	if (a->timed_out) {
 		snprintf(message, sizeof(message), "the compiler did not end within %.1f s and was stopped",
 			 (double)timeout_ms * 1e-3);
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, message);
 	} else {
 		snprintf(message, sizeof(message), "the runtime's compiler ended by signal %d (%s) %.150s", a->signal,
 			 a->signal == SIGKILL || a->signal == SIGXCPU ? "it took more than it may" : "it crashed",
 			 a->run.err.len ? a->run.err.ptr : "");
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, message);
 	}
 }
 
@@ -229,14 +214,14 @@ static json_t *kernel_facts(const json_t *kernels)
 
 static enum kw_status take_code(struct build *b, const json_t *kernels, const char *code, size_t bytes, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_artefact *a = &b->job.out->artefact;
 	struct kw_cl_fault f;
 
-	if (!passed(b, kw_cl_check_kernels(&b->c->plan, b->bound, kernels, &f), &f) ||
-	    !passed(b, kw_cl_check_limits(&b->c->plan, b->bound, kernels, &b->device, &f), &f))
+	if (!passed(b, kw_cl_check_kernels(&b->job.c->plan, b->job.bound, kernels, &f), &f) ||
+	    !passed(b, kw_cl_check_limits(&b->job.c->plan, b->job.bound, kernels, &b->device, &f), &f))
 		return KW_OK;
 	if (bytes == 0) {
-		fail_build(b, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, "the runtime built it and gave no binary");
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0, "the runtime built it and gave no binary");
 		return KW_OK;
 	}
 	a->facts = kernel_facts(kernels);
@@ -258,19 +243,19 @@ static enum kw_status take_answer(struct build *b, const struct kw_cl_answer *a,
 		return kw_fail(err, KW_ERR_ENV, b->device.name, "the OpenCL runtime cannot build: %.300s", error);
 	if (log > a->len || code > a->len - log)
 		return kw_fail(err, KW_ERR_ENV, b->device.name, "the OpenCL runtime's answer was cut off");
-	kw_cl_log_parse(&b->diags, a->bytes, log, b->c->source, failed);
+	kw_cl_log_parse(&b->job.diags, a->bytes, log, b->job.c->source, failed);
 	if (!failed)
 		return take_code(b, json_object_get(a->head, "kernels"), a->bytes + log, code, err);
-	b->out->cls = KW_V_BUILD_ERROR;
-	b->out->subclass = kw_diagnostics_class(&b->diags);
+	b->job.out->cls = KW_V_BUILD_ERROR;
+	b->job.out->subclass = kw_diagnostics_class(&b->job.diags);
 	return KW_OK;
 }
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status compile(void *build, struct kw_error *err)
 {
 	struct build *b = build;
 	struct kw_cl_answer answer = { .head = NULL };
-	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
+	enum kw_status s = kw_temp_folder("kw-build", b->job.dir, err);
 
 	if (s == KW_OK)
 		s = ask(b, &answer, err);
@@ -287,52 +272,35 @@ static enum kw_status build_fresh(void *build, struct kw_error *err)
 	return s;
 }
 
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
+static enum kw_status find(void *build, struct kw_error *err)
 {
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	char key[KW_SHA256_HEX];
-	enum kw_status s = choose_options(b, err);
+	struct build *b = build;
+	enum kw_status s = kw_cl_find(&b->device, err);
 
-	if (s == KW_OK)
-		s = make_key(b, key, err);
-	if (s != KW_OK)
-		return s;
-	return kw_build_cached(&how, key, err);
-}
-
-static enum kw_status build_opencl(const struct kw_candidate *c, const struct kw_bound_plan *bound,
-				   const struct kw_build_opts *opts, struct kw_build_result *out, struct kw_error *err)
-{
-	struct build *b = kw_calloc(1, sizeof(*b));
-	enum kw_status s;
-
-	if (!b)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->c = c;
-	b->bound = bound;
-	b->opts = opts;
-	b->out = out;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	out->artefact.kind = KIND;
-	kw_arena_init(&b->arena, 32 << 20);
-	kw_diagnostics_init(&b->diags, KW_CL_FILE, c->name);
-	s = kw_cl_find(&b->device, err);
+	snprintf(b->job.out->artefact.toolchain, sizeof(b->job.out->artefact.toolchain), "%.100s %.50s", b->device.platform_name,
+		 b->device.driver);
 	if (s == KW_OK && !b->device.compiler)
 		s = kw_fail(err, KW_ERR_ENV, b->device.name, "this OpenCL runtime has no compiler");
-	if (s == KW_OK)
-		s = kw_data_read(HEADER_PATH, &b->arena, &b->header, &b->header_len, err);
-	snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "%.100s %.50s", b->device.platform_name, b->device.driver);
-	if (s == KW_OK && check_source(b))
-		s = build_or_find(b, err);
-	else
-		kw_diagnostics_take(&b->diags, &out->artefact);
-	if (b->dir[0])
-		kw_rmtree(b->dir, NULL);
-	kw_diagnostics_release(&b->diags);
-	kw_arena_release(&b->arena);
-	kw_free(b);
 	return s;
+}
+
+static enum kw_status build_opencl(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
+				   struct kw_build_result *out, struct kw_error *err)
+{
+	static const struct kw_build_steps steps = {
+		.version = "opencl 2",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 32 << 20,
+		.kind = KIND,
+		.file = KW_CL_FILE,
+		.header = HEADER_PATH,
+		.find = find,
+		.check = check,
+		.key = add_to_key,
+		.compile = compile,
+	};
+
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_opencl(char *text, size_t text_bytes, struct kw_error *err)

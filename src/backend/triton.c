@@ -6,9 +6,8 @@
  * runs is the source. */
 #include "backend/triton.h"
 
-#include "backend/cached.h"
 #include "backend/cuda_object.h"
-#include "base/alloc.h"
+#include "backend/job.h"
 #include "base/file.h"
 #include "device/sandbox.h"
 #include "python/python.h"
@@ -31,25 +30,17 @@ static const struct {
 };
 
 struct build {
-	const struct kw_candidate *c;
-	const struct kw_bound_plan *bound;
-	const struct kw_build_opts *opts;
-	struct kw_build_result *out;
+	struct kw_build_job job;
 	struct kw_python_found python;
 	int sm;
 	bool interpreted;
-	struct kw_arena arena;
-	struct kw_diagnostics diags;
 	json_t *question;
 	struct kw_buf code;               /* the objects, one after the other */
-	char dir[PATH_MAX];
 };
 
 static bool fail_build(struct build *b, enum kw_subclass subclass, int line, const char *message)
 {
-	struct kw_cuda_check check = { .c = b->c, .diags = &b->diags, .out = b->out };
-
-	kw_cuda_fail(&check, kw_subclass_class(subclass), subclass, line, line > 0, message);
+	kw_build_reject(&b->job, kw_subclass_class(subclass), subclass, line, line > 0, message);
 	return false;
 }
 
@@ -79,19 +70,19 @@ static bool check_kernel(struct build *b, const struct kw_plan_kernel *k)
 	return true;
 }
 
-static bool check_plan(struct build *b)
+static void check(void *build)
 {
+	struct build *b = build;
 	char message[300];
+	bool good = b->job.c->plan.flag_count == 0;
 
-	if (b->c->plan.flag_count) {
+	if (!good) {
 		snprintf(message, sizeof(message), "the flag '%.100s': Triton takes no compiler flags; num_warps, num_stages and maxnreg "
-			 "are define or tune lines", b->c->plan.flags[0]);
-		return fail_build(b, KW_S_BUILD_PLAN, 0, message);
+			 "are define or tune lines", b->job.c->plan.flags[0]);
+		fail_build(b, KW_S_BUILD_PLAN, 0, message);
 	}
-	for (size_t i = 0; i < b->c->plan.kernel_count; i++)
-		if (!check_kernel(b, &b->c->plan.kernels[i]))
-			return false;
-	return true;
+	for (size_t i = 0; i < b->job.c->plan.kernel_count && good; i++)
+		good = check_kernel(b, &b->job.c->plan.kernels[i]);
 }
 
 static const char *type_name(const struct kw_bound_arg *a)
@@ -108,9 +99,9 @@ static const char *type_name(const struct kw_bound_arg *a)
 
 static json_t *describe_arg(struct build *b, const struct kw_plan_kernel *k, const struct kw_plan_arg *p, const struct kw_bound_arg *a)
 {
-	const char *text = !p->expr ? a->kind == KW_ARG_PARAM ? kw_arena_printf(&b->arena, "%s:%s", p->name, kw_dtype_name(a->dtype))
+	const char *text = !p->expr ? a->kind == KW_ARG_PARAM ? kw_arena_printf(&b->job.arena, "%s:%s", p->name, kw_dtype_name(a->dtype))
 							      : p->name
-				    : kw_arena_printf(&b->arena, "%s:%s", kw_intexpr_text(p->expr), kw_dtype_name(a->dtype));
+				    : kw_arena_printf(&b->job.arena, "%s:%s", kw_intexpr_text(p->expr), kw_dtype_name(a->dtype));
 	const char *type = type_name(a);
 	char message[300];
 
@@ -124,8 +115,8 @@ static json_t *describe_arg(struct build *b, const struct kw_plan_kernel *k, con
 
 static json_t *describe_kernel(struct build *b, size_t i)
 {
-	const struct kw_plan_kernel *p = &b->c->plan.kernels[i];
-	const struct kw_bound_kernel *k = &b->bound->kernels[i];
+	const struct kw_plan_kernel *p = &b->job.c->plan.kernels[i];
+	const struct kw_bound_kernel *k = &b->job.bound->kernels[i];
 	json_t *args = json_array();
 
 	for (size_t j = 0; args && j < k->arg_count; j++)
@@ -142,15 +133,15 @@ static enum kw_status make_question(struct build *b, struct kw_error *err)
 	json_t *kernels = json_array(), *defines = json_object();
 	bool bad = !kernels || !defines;
 
-	for (size_t i = 0; i < b->bound->define_count && !bad; i++)
-		bad = json_object_set_new(defines, b->bound->defines[i].name, json_integer(b->bound->defines[i].value)) != 0;
-	for (size_t i = 0; i < b->bound->kernel_count && !bad; i++)
+	for (size_t i = 0; i < b->job.bound->define_count && !bad; i++)
+		bad = json_object_set_new(defines, b->job.bound->defines[i].name, json_integer(b->job.bound->defines[i].value)) != 0;
+	for (size_t i = 0; i < b->job.bound->kernel_count && !bad; i++)
 		bad = json_array_append_new(kernels, describe_kernel(b, i)) != 0;
-	b->question = bad ? NULL : json_pack("{s:s%,s:i,s:O,s:O}", "source", b->c->source, b->c->source_len, "sm", b->sm, "kernels",
+	b->question = bad ? NULL : json_pack("{s:s%,s:i,s:O,s:O}", "source", b->job.c->source, b->job.c->source_len, "sm", b->sm, "kernels",
 					     kernels, "defines", defines);
 	json_decref(kernels);
 	json_decref(defines);
-	return b->question || b->out->cls != KW_V_OK ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source");
+	return b->question || b->job.out->cls != KW_V_OK ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source");
 }
 
 enum kw_status kw_triton_hash(struct kw_hasher *h, const struct kw_python_found *python, const char *file, struct kw_error *err)
@@ -177,21 +168,21 @@ enum kw_status kw_triton_hash(struct kw_hasher *h, const struct kw_python_found 
 	return s;
 }
 
-static enum kw_status make_key(struct build *b, char key[KW_SHA256_HEX], struct kw_error *err)
+static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
-	struct kw_hasher h;
+	struct build *b = build;
 	struct kw_buf text;
-	enum kw_status s = kw_build_key(&h, "triton 1", b->c, "", 0, err);
+	enum kw_status s = make_question(b, err);
 
-	if (s == KW_OK)
-		s = kw_triton_hash(&h, &b->python, NULL, err);
-	kw_hasher_addz(&h, "kind", b->out->artefact.kind);
+	if (s != KW_OK || !b->question)
+		return s;
+	s = kw_triton_hash(h, &b->python, NULL, err);
+	kw_hasher_addz(h, "kind", b->job.out->artefact.kind);
 	kw_buf_init(&text, 64 << 20);
 	if (s == KW_OK)
 		s = kw_json_canonical(b->question, &text, err);
-	kw_hasher_add(&h, "question", text.ptr ? text.ptr : "", text.len);
+	kw_hasher_add(h, "question", text.ptr ? text.ptr : "", text.len);
 	kw_buf_release(&text);
-	kw_hasher_final(&h, key);
 	return s;
 }
 
@@ -224,9 +215,9 @@ enum kw_status kw_triton_start(const char *file, const char *dir, unsigned wants
 
 static enum kw_status ask(struct build *b, struct kw_python_answer *a, struct kw_error *err)
 {
-	int timeout_ms = b->opts->timeout_ms ? b->opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	int timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS;
 	struct kw_python *p = NULL;
-	enum kw_status s = kw_triton_start("triton_compile", b->dir, KW_PYTHON_TRITON, &p, err);
+	enum kw_status s = kw_triton_start("triton_compile", b->job.dir, KW_PYTHON_TRITON, &p, err);
 
 	if (s == KW_OK)
 		s = kw_python_ask(p, json_incref(b->question), NULL, 0, timeout_ms, a, err);
@@ -243,10 +234,8 @@ static void add_error(struct build *b, const json_t *e)
 
 	if (!kw_subclass_parse(KW_V_BUILD_ERROR, cls, &sub) && !kw_subclass_parse(KW_V_LAUNCH_ERROR, cls, &sub))
 		sub = KW_S_SYNTAX;
-	kw_diagnostics_add(&b->diags, KW_ERROR, sub, b->c->name, (int)kw_json_get_i64(e, "line", 0), (int)kw_json_get_i64(e, "column", 0),
-			   kw_json_get_str(e, "message", "the kernel does not compile"));
-	b->out->cls = kw_subclass_class(sub);
-	b->out->subclass = sub;
+	kw_build_reject(&b->job, kw_subclass_class(sub), sub, (int)kw_json_get_i64(e, "line", 0), (int)kw_json_get_i64(e, "column", 0),
+			kw_json_get_str(e, "message", "the kernel does not compile"));
 }
 
 static void explain_end(struct build *b, const struct kw_python_answer *a)
@@ -293,8 +282,8 @@ static enum kw_status take_kernel(struct build *b, size_t i, const json_t *one, 
 {
 	struct kw_cuda_usage usage[MAX_USAGE];
 	struct kw_diagnostics log;
-	struct kw_cuda_check check = { .c = b->c, .bound = b->bound, .usage = usage, .diags = &b->diags, .out = b->out };
-	const struct kw_plan_kernel *plan = &b->c->plan.kernels[i];
+	struct kw_cuda_check check = { .job = &b->job, .usage = usage };
+	const struct kw_plan_kernel *plan = &b->job.c->plan.kernels[i];
 	struct kw_cubin_kernel k;
 	struct kw_cubin cubin;
 	json_t *own, *facts;
@@ -305,17 +294,17 @@ static enum kw_status take_kernel(struct build *b, size_t i, const json_t *one, 
 	while (b->code.len % OBJECT_ALIGN && !b->code.full)
 		kw_buf_addc(&b->code, '\0');
 	at = b->code.len;
-	snprintf(path, sizeof(path), "%s/kernel%zu.cubin", b->dir, i);
+	snprintf(path, sizeof(path), "%s/kernel%zu.cubin", b->job.dir, i);
 	s = kw_file_read(path, MAX_OBJECT, &b->code, err);
 	if (s != KW_OK)
 		return s;
-	kw_diagnostics_init(&log, KW_CUDA_FILE, b->c->name);
+	kw_diagnostics_init(&log, KW_CUDA_FILE, b->job.c->name);
 	check.usage_count = kw_cuda_log_parse(&log, kw_json_get_str(one, "log", ""), NULL, NULL, usage, MAX_USAGE);
 	kw_diagnostics_release(&log);
 	if (b->code.full || !kw_cubin_open(&cubin, b->code.ptr + at, b->code.len - at))
-		return kw_fail(err, KW_ERR_ENV, b->out->artefact.toolchain, "what the compiler made is no CUDA object");
+		return kw_fail(err, KW_ERR_ENV, b->job.out->artefact.toolchain, "what the compiler made is no CUDA object");
 	kw_cuda_check_undefined(&check, &cubin);
-	if (b->out->cls != KW_V_OK || !kw_cuda_check_kernel(&check, &cubin, i, json_array_size(json_object_get(one, "hidden")), &k) ||
+	if (b->job.out->cls != KW_V_OK || !kw_cuda_check_kernel(&check, &cubin, i, json_array_size(json_object_get(one, "hidden")), &k) ||
 	    !take_launch(b, one, &k.facts, plan->line))
 		return KW_OK;
 	k.facts.code_offset = (int64_t)at;
@@ -330,10 +319,10 @@ static enum kw_status take_kernel(struct build *b, size_t i, const json_t *one, 
 
 static enum kw_status keep_code(struct build *b, json_t *kernels, json_t *globals, struct kw_error *err)
 {
-	struct kw_artefact *a = &b->out->artefact;
+	struct kw_artefact *a = &b->job.out->artefact;
 	struct kw_buf text;
 
-	a->facts = json_pack("{s:s,s:O,s:I,s:O}", "arch", b->opts->arch, "kernels", kernels, "code_bytes", (json_int_t)b->code.len,
+	a->facts = json_pack("{s:s,s:O,s:I,s:O}", "arch", b->job.opts->arch, "kernels", kernels, "code_bytes", (json_int_t)b->code.len,
 			     "writable_globals", globals);
 	kw_buf_init(&text, 64 << 20);
 	if (b->interpreted && kw_json_canonical(b->question, &text, err) != KW_OK)
@@ -348,11 +337,11 @@ static enum kw_status take_kernels(struct build *b, const json_t *list, struct k
 	json_t *kernels = json_object(), *globals = json_array();
 	enum kw_status s = kernels && globals ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 
-	if (s == KW_OK && json_array_size(list) != b->bound->kernel_count)
-		s = kw_fail(err, KW_ERR_ENV, b->out->artefact.toolchain, "Triton's process gave no answer that can be used");
-	for (size_t i = 0; i < b->bound->kernel_count && s == KW_OK && b->out->cls == KW_V_OK; i++)
+	if (s == KW_OK && json_array_size(list) != b->job.bound->kernel_count)
+		s = kw_fail(err, KW_ERR_ENV, b->job.out->artefact.toolchain, "Triton's process gave no answer that can be used");
+	for (size_t i = 0; i < b->job.bound->kernel_count && s == KW_OK && b->job.out->cls == KW_V_OK; i++)
 		s = take_kernel(b, i, json_array_get(list, i), kernels, globals, err);
-	if (s == KW_OK && b->out->cls == KW_V_OK)
+	if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		s = keep_code(b, kernels, globals, err);
 	json_decref(kernels);
 	json_decref(globals);
@@ -374,87 +363,76 @@ static enum kw_status take_answer(struct build *b, const struct kw_python_answer
 		return kw_fail(err, KW_ERR_ENV, b->python.path, "%.400s", unusable);
 	errors = json_object_get(a->json, "errors");
 	json_array_foreach(errors, i, one) add_error(b, one);
-	return b->out->cls == KW_V_OK ? take_kernels(b, json_object_get(a->json, "kernels"), err) : KW_OK;
+	return b->job.out->cls == KW_V_OK ? take_kernels(b, json_object_get(a->json, "kernels"), err) : KW_OK;
 }
 
 /* ---- a build ---- */
 
-static enum kw_status build_fresh(void *build, struct kw_error *err)
+static enum kw_status compile(void *build, struct kw_error *err)
 {
 	struct build *b = build;
 	struct kw_python_answer a = { 0 };
-	enum kw_status s = kw_temp_folder("kw-build", b->dir, err);
+	enum kw_status s = kw_temp_folder("kw-build", b->job.dir, err);
 
 	if (s == KW_OK)
 		s = ask(b, &a, err);
 	if (s == KW_OK)
 		s = take_answer(b, &a, err);
 	kw_python_answer_release(&a);
-	if (b->dir[0])
-		kw_rmtree(b->dir, NULL);
 	return s;
-}
-
-static enum kw_status build_or_find(struct build *b, struct kw_error *err)
-{
-	struct kw_cached_build how = { b->opts, b->out, &b->diags, build_fresh, b };
-	char key[KW_SHA256_HEX];
-	enum kw_status s = make_question(b, err);
-
-	if (s == KW_OK && b->question)
-		s = make_key(b, key, err);
-	if (s != KW_OK || !b->question) {
-		kw_diagnostics_take(&b->diags, &b->out->artefact);
-		return s;
-	}
-	return kw_build_cached(&how, key, err);
 }
 
 static enum kw_status check_arch(struct build *b, struct kw_error *err)
 {
-	if (!b->opts->arch || sscanf(b->opts->arch, "sm_%d", &b->sm) != 1)
+	if (!b->job.opts->arch || sscanf(b->job.opts->arch, "sm_%d", &b->sm) != 1)
 		return kw_fail(err, KW_ERR_USAGE, "", "the Triton backend builds for NVIDIA devices (sm_...), not for '%s'",
-			       b->opts->arch ? b->opts->arch : "");
+			       b->job.opts->arch ? b->job.opts->arch : "");
 	if (b->sm < LEAST_SM)
-		return kw_fail(err, KW_ERR_ENV, "", "Triton does not build for %s (it does from sm_%d on)", b->opts->arch, LEAST_SM);
-	b->interpreted = strstr(b->opts->arch, KW_TRITON_INTERPRETER) != NULL;
+		return kw_fail(err, KW_ERR_ENV, "", "Triton does not build for %s (it does from sm_%d on)", b->job.opts->arch, LEAST_SM);
+	b->interpreted = strstr(b->job.opts->arch, KW_TRITON_INTERPRETER) != NULL;
 	return KW_OK;
+}
+
+static enum kw_status find(void *build, struct kw_error *err)
+{
+	struct build *b = build;
+	struct kw_artefact *a = &b->job.out->artefact;
+	enum kw_status s = check_arch(b, err);
+
+	kw_buf_init(&b->code, MAX_OBJECT);
+	if (s == KW_OK)
+		s = kw_python_find(KW_PYTHON_TRITON, &b->python, err);
+	if (b->interpreted)
+		a->kind = "triton-source";
+	snprintf(a->toolchain, sizeof(a->toolchain), "Triton %.60s", b->python.triton);
+	return s;
+}
+
+static void release(void *build)
+{
+	struct build *b = build;
+
+	json_decref(b->question);
+	kw_buf_release(&b->code);
 }
 
 static enum kw_status build_triton(const struct kw_candidate *c, const struct kw_bound_plan *bound, const struct kw_build_opts *opts,
 				   struct kw_build_result *out, struct kw_error *err)
 {
-	struct build *b = kw_calloc(1, sizeof(*b));
-	enum kw_status s;
+	static const struct kw_build_steps steps = {
+		.version = "triton 1",
+		.bytes = sizeof(struct build),
+		.arena_bytes = 64 << 20,
+		.kind = "cubin",
+		.file = KW_CUDA_FILE,
+		.find = find,
+		.check = check,
+		.key = add_to_key,
+		.compile = compile,
+		.release = release,
+	};
 
-	if (!b)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	b->c = c;
-	b->bound = bound;
-	b->opts = opts;
-	b->out = out;
-	out->cls = KW_V_OK;
-	out->subclass = KW_S_NONE;
-	kw_arena_init(&b->arena, 64 << 20);
-	kw_buf_init(&b->code, MAX_OBJECT);
-	kw_diagnostics_init(&b->diags, KW_CUDA_FILE, c->name);
-	s = check_arch(b, err);
-	if (s == KW_OK)
-		s = kw_python_find(KW_PYTHON_TRITON, &b->python, err);
-	if (s == KW_OK) {
-		out->artefact.kind = b->interpreted ? "triton-source" : "cubin";
-		snprintf(out->artefact.toolchain, sizeof(out->artefact.toolchain), "Triton %.60s", b->python.triton);
-		if (check_plan(b))
-			s = build_or_find(b, err);
-		else
-			kw_diagnostics_take(&b->diags, &out->artefact);
-	}
-	json_decref(b->question);
-	kw_buf_release(&b->code);
-	kw_diagnostics_release(&b->diags);
-	kw_arena_release(&b->arena);
-	kw_free(b);
-	return s;
+	return kw_build_run(&steps, c, bound, opts, out, err);
 }
 
 static enum kw_status probe_triton(char *text, size_t text_bytes, struct kw_error *err)
