@@ -25,6 +25,7 @@
 #define BASELINE_TIMEOUT_MS 120000
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define HOST_BOUND_NS 30000
+#define CALL_UNKNOWN 0.05      /* of what a call of a module that does nothing takes: how well that is known */
 #define BASELINE_SHARE 0.7     /* of the time spent so far that slow baselines may take together */
 
 enum clock { JUDGES, DEVICES, CLOCKS };
@@ -192,7 +193,8 @@ static bool has_empty_batch(const struct stage *s, int base)
  * the slope: a whole batch less half a one, in turns as to which goes first. Who made the shorter one slow to look fast
  * would gain nothing: no more than START_NS of the whole batch is taken for its start. Where other programs use the device
  * too, an empty batch or a half may have waited longer than the whole one, and nothing would be left; the device's own clock,
- * which no code of a candidate reaches, saw all calls of this one. ns: by each clock. */
+ * which no code of a candidate reaches, saw all calls of this one. Likewise a module's calls may have waited less than those of the one
+ * that does nothing: what is left is no less than how well that is known. ns: by each clock. */
 static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], struct kw_error *err)
 {
 	struct stage *s = t->s;
@@ -214,7 +216,7 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 		st = play(t, base, half, &part, &device_part, err);
 	if (!slope && whole > 0)
 		lower_fixed(t, fixed_ns, whole);
-	*mine = (double)(whole - *fixed_ns) / n - call_ns;
+	*mine = fmax((double)(whole - *fixed_ns) / n - call_ns, call_ns * CALL_UNKNOWN);
 	if (slope)
 		*mine = fmax((double)(whole - part) / (n - half), (double)(whole - *fixed_ns - (start_ns > START_NS ? start_ns : START_NS)) / n);
 	least = (double)(device_whole - START_NS) / n;
@@ -551,11 +553,16 @@ static enum kw_status one_at_a_time(struct turns *t, struct kw_error *err)
 static void note_host_bound(struct stage *s)
 {
 	char text[200];
+	double ns = s->result->times.median_ns;
 
-	if (!s->module.spec || s->result->times.median_ns >= HOST_BOUND_NS)
+	if (!s->module.spec || ns >= HOST_BOUND_NS)
 		return;
-	snprintf(text, sizeof text, "host-bound: a call takes %.1f us, most of which may be Python itself (a module that does nothing: "
-		 "%.1f us, already taken off)", s->result->times.median_ns / 1e3, s->call_ns / 1e3);
+	if (ns <= s->call_ns * CALL_UNKNOWN)
+		snprintf(text, sizeof text, "too short to be timed here: a call takes no longer than one of a module that does nothing, %.1f us",
+			 s->call_ns / 1e3);
+	else
+		snprintf(text, sizeof text, "host-bound: a call takes %.1f us, most of which may be Python itself (a module that does nothing: "
+			 "%.1f us, already taken off)", ns / 1e3, s->call_ns / 1e3);
 	kw_note(s->w, text);
 }
 
