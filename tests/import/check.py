@@ -108,6 +108,8 @@ BAD = [
      "get_inputs() calls exit at line 9"),
     ("too few inputs", PLAIN.replace("[torch.randn(2, 3)]", "[]"), "get_inputs() does not fit forward(): missing"),
     ("no list", PLAIN.replace("[torch.randn(2, 3)]", "7"), "get_inputs() gives int, not a list"),
+    ("no group of inputs", PLAIN.replace("get_inputs", "get_input_groups").replace("[torch.randn(2, 3)]", "[]"),
+     "get_input_groups() gives no list of groups"),
     ("no tensor out", PLAIN.replace("x * 2", "3"), "forward() gives no tensor"),
     ("an input that no kernel takes", PLAIN.replace("[torch.randn(2, 3)]", "[object()]").replace("x * 2", "torch.ones(2)"),
      "get_inputs() gives a object for 'x'"),
@@ -200,6 +202,10 @@ def what_models_are(folder):
     d = asked(written(folder, "keywords", PLAIN.replace("return []\n", "return [[], {'size': 3}]\n").replace(
         "x * 2", "x * self.size").replace("super().__init__()", "super().__init__(); self.size = k['size']")))
     ok(d["expr"] == "y = x * 3\n", "constructor arguments may be [list, dict]", d)
+    d = asked(written(folder, "groups", PLAIN.replace("get_inputs", "get_input_groups").replace(
+        "[torch.randn(2, 3)]", "[[torch.randn(s)] for s in ((), (4, 5), (3, 3))]")))
+    ok(d.get("inputs") and d["inputs"][0]["shape"] == [4, 5] and "3 groups of inputs: the largest, number 2" in "".join(d["notes"]),
+       "of several groups of inputs the largest is taken", d)
     d = asked(written(folder, "prints", PLAIN.replace("return x", "print('hello'); return x")))
     ok(d["expr"] == "y = x * 2\n", "a file may print", d)
 
