@@ -47,6 +47,7 @@ struct kw_triton_asked {
 	enum kw_status started;
 	struct kw_error why; /* it did not start */
 	struct known *known;
+	bool ran_code; /* a text of the candidate's was run by the compiler, not only read */
 	struct kw_triton_asked_count count;
 };
 
@@ -185,13 +186,15 @@ static struct known *find(struct kw_triton_asked *t, const char *key)
 	return k;
 }
 
+/* Others get what is kept. A compiler that ran a candidate's own code (a constexpr function) may
+ * have been changed by it, so what comes from then on stays with this candidate. */
 static void keep(const struct kw_triton_asked *t, const struct known *k)
 {
 	struct kw_artefact a = {
 		.kind = "cubin", .code = k->code, .code_bytes = k->bytes, .log = (char[]){ "" }
 	};
 
-	if (!k->code)
+	if (!k->code || t->ran_code)
 		return;
 	snprintf(a.toolchain, sizeof(a.toolchain), "Triton %.60s", t->python.triton);
 	a.facts = json_incref(k->head);
@@ -331,6 +334,17 @@ static enum kw_status compile(struct kw_triton_asked *t, struct wanted *w, size_
 
 /* ---- a question ---- */
 
+static bool runs_code(const json_t *kernel)
+{
+	const json_t *functions = json_object_get(kernel, "functions"), *one;
+	size_t i;
+
+	json_array_foreach(functions, i, one)
+		if (strcmp(kw_json_get_str(one, "kind", ""), "jit") != 0)
+			return true;
+	return false;
+}
+
 static void end_it(struct kw_ask_end *end, enum kw_subclass what, const char *why)
 {
 	end->what = what;
@@ -417,8 +431,10 @@ enum kw_status kw_triton_asked(void *arg, const char *question, size_t len, stru
 		end_it(end, KW_S_BUILD_TIMEOUT,
 		       "its Triton kernels took more than 300 s to compile");
 	} else {
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			w[i] = (struct wanted){ .kernel = json_array_get(list, i), .fd = -1 };
+			t->ran_code = t->ran_code || runs_code(w[i].kernel);
+		}
 		s = answer_all(t, w, n, answer, err);
 	}
 	t->count.wall_ns += kw_now_ns() - begin_ns;

@@ -321,6 +321,30 @@ static void hostile_questions(void)
 	       KW_PLAY_DONE, "texts that are no kernels are answered: %s", r.detail);
 	for (int i = 0; i < 5; i++)
 		ok(y[i] == 1, "with a refusal (%d)", i);
+	is_int(play(ask,
+		    "        text = '''def spoil():\n"
+		    "    import os\n"
+		    "    for f in range(3, 512):\n"
+		    "        try:\n"
+		    "            os.write(f, b'spoilt')\n"
+		    "        except OSError:\n"
+		    "            pass\n"
+		    "'''\n"
+		    "        def one(said, *more):\n"
+		    "            return {'functions': [{'name': 'k', 'text': 'def k(x):\\n    ' + "
+		    "said + '\\n', 'line': 1, 'kind': 'jit', 'globals':\n"
+		    "                {'spoil': {'function': 1}} if more else {}, 'defaults': []}, "
+		    "*more], 'signature': [['x', '*fp32']],\n"
+		    "                'constants': [], 'attributes': [], 'options': {}}\n"
+		    "        evil = one('spoil()', {'name': 'spoil', 'text': text, 'line': 1, "
+		    "'kind': 'constexpr', 'globals': {}, 'defaults': []})\n"
+		    "        answer = ask(json.dumps({'kernels': [evil, one('pass'), "
+		    "one('return')]}).encode())\n"
+		    "        told = json.loads(answer[:answer.index(b'\\n')])['kernels']\n" TELL(
+			    "['errors' in t for t in told]")),
+	       KW_PLAY_DONE, "a compiler that runs code of the candidate's: %s", r.detail);
+	ok(y[0] == 1 && y[1] == 0 && y[2] == 0,
+	   "reaches its own object alone, and not the judge's channel");
 	is_int(play(ask, "        for i in range(17):\n"
 			 "            ask(json.dumps({'kernels': [{'n': 32 * i + k} for k in "
 			 "range(32)]}).encode())\n"),
