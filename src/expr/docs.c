@@ -37,7 +37,8 @@ static const char intro[] =
 	"whole numbers if the expression gives floats.\n"
 	"\n"
 	"The expected values are computed in f64 whatever the dtypes are. Only explicit conversions to narrower dtypes round.\n"
-	"Whole numbers are computed in f64 too: exact up to 2^53.\n";
+	"Whole numbers are computed in f64 too: exact up to 2^53. They wrap when they are stored, or converted, to a narrower whole\n"
+	"dtype. Numpy and PyTorch wrap after each operation, which shows where what has overflowed is divided or compared.\n";
 
 static const struct {
 	enum op_id first;

@@ -439,12 +439,14 @@ enum kw_status kw_eval_reset(struct kw_eval *ev, const struct kw_view *inputs, s
 	return set_inputs(ev, inputs, err);
 }
 
-/* The judge compares whole numbers exactly, and a plain kernel rounds when it stores. */
+/* The judge compares whole numbers exactly: they wrap when they are stored. A plain kernel rounds then. */
 static void store_narrow(const struct kw_eval *ev, int output, double *out, int64_t volume)
 {
 	enum kw_dtype d = ev->e->task->outputs[output].dtype;
 	unsigned char narrow[512 * 8];
 
+	if (!kw_dtype_is_float(ev->e->outputs[output]->dtype))
+		kw_dtype_wrap(d, out, (size_t)volume);
 	for (int64_t i = 0; i < volume && ev->f32 && d != KW_F64; i += 512) {
 		size_t m = (size_t)(volume - i < 512 ? volume - i : 512);
 		kw_dtype_from_f64(d, out + i, narrow, m);

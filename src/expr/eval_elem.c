@@ -109,7 +109,7 @@ static bool arange(const struct ctx *c, const struct kw_node *n, const struct bo
 	return true;
 }
 
-/* Narrow formats round; whole numbers truncate and saturate; f64 and f32 are the mode's own business. */
+/* Narrow formats round; floats become whole by truncating and saturating, whole numbers wrap; f64 and f32 are the mode's own business. */
 static bool cast(struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	int64_t volume = box_volume(x, n->rank);
@@ -120,6 +120,8 @@ static bool cast(struct ctx *c, const struct kw_node *n, const struct box *x, do
 		return false;
 	if (n->dtype == KW_F64 || n->dtype == KW_F32 || from == n->dtype)
 		return true;
+	if (!kw_dtype_is_float(from))
+		kw_dtype_wrap(n->dtype, out, (size_t)volume);
 	for (int64_t i = 0; i < volume; i += STRIP) {
 		size_t m = (size_t)(volume - i < STRIP ? volume - i : STRIP);
 		if (n->dtype == KW_BOOL) {

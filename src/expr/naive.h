@@ -163,8 +163,6 @@ const char *naive_gather(struct gen *g, const struct kw_node *n, const struct at
 /* naive_elem.c: an elementwise operation on its arguments' values. */
 const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);
 const char *naive_number(struct gen *g, double v, enum ctype c);
-/* A double as a whole number of dtype d: towards 0, and within its range. */
-const char *naive_saturated(struct gen *g, enum kw_dtype d, const char *v);
 
 /* naive_window.c: convolution and pooling at an index. */
 const char *naive_window(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s);

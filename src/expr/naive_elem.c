@@ -118,7 +118,8 @@ static const char *repeated(struct gen *g, const struct kw_node *n, const char *
 	}
 }
 
-const char *naive_saturated(struct gen *g, enum kw_dtype d, const char *v)
+/* A double as a whole number of dtype d: towards 0, and within its range. */
+static const char *saturated(struct gen *g, enum kw_dtype d, const char *v)
 {
 	int bits = kw_dtype_info(d)->bits;
 
@@ -137,7 +138,9 @@ static const char *wide_cast(struct gen *g, enum kw_dtype from, enum kw_dtype d,
 		return naive_text(g, "(double)kw_%s_to_f32(kw_%s_from_f32(to_odd(%s)))", info->name, info->name, v);
 	if (info->cls != KW_CLASS_INT || from == d)
 		return v;
-	return d == KW_I64 && !kw_dtype_is_float(from) ? v : naive_saturated(g, d, v);
+	if (kw_dtype_is_float(from))
+		return saturated(g, d, v);
+	return d == KW_I64 ? v : naive_text(g, "(int64_t)(%s)%s", info->ctype, v);
 }
 
 /* Rounds to the dtype that a cast names. */

@@ -133,8 +133,8 @@ static const char *as_stored(struct gen *g, const struct kw_node *n, enum kw_dty
 {
 	const struct kw_dtype_info *info = kw_dtype_info(d);
 
-	if (g->rounds && info->cls == KW_CLASS_INT && d != KW_I64 && !kw_dtype_is_float(n->dtype))
-		return naive_text(g, "(double)%s", naive_saturated(g, d, naive_text(g, "(double)%s", v)));
+	if (info->cls == KW_CLASS_INT && d != KW_I64 && !kw_dtype_is_float(n->dtype))
+		return naive_text(g, "(double)(%s)%s", info->ctype, v);
 	if (!kw_dtype_is_float(d) || !kw_dtype_is_float(n->dtype))
 		return info->cls == KW_CLASS_BOOL ? naive_text(g, "(double)(%s != 0)", v) :
 						    naive_cast(g, v, naive_ctype(g, n->dtype), CT_F64);
