@@ -474,63 +474,71 @@ static bool poison_tells(const struct stage *s, int output)
 	return kw_dtype_is_float(d) && kw_dtype_bytes(d) > 1;
 }
 
+/* What is wrong at first is looked at again: by surer expected values, by the tolerance of a plain evaluation at that very
+ * place, by other formulas, and by what the steps of the task excuse. */
+static enum kw_status compare_closely(struct stage *s, int slot, enum kw_fill fill, double share, int output,
+				      struct kw_compare_stats *stats, struct kw_error *err)
+{
+	enum kw_status st = kw_stage_compare(s, slot, fill, share, output, stats, err);
+	bool more = false;
+
+	if (st == KW_OK && !kw_compare_right(stats) && !stats->unwritten && !stats->nan_mismatched)
+		st = kw_stage_tell_more(s, slot, fill, output, &more, err);
+	if (st == KW_OK && more)
+		st = kw_stage_compare(s, slot, fill, 1, output, stats, err);
+	for (int k = 0; k < SECOND_LOOKS && st == KW_OK && widen(s, fill, output, stats); k++)
+		st = kw_stage_compare(s, slot, fill, 1, output, stats, err);
+	if (st == KW_OK)
+		st = by_other_formulas(s, slot, fill, output, stats, err);
+	if (st != KW_OK || !s->steps || stats->mismatched == 0 || stats->nan_mismatched ||
+	    (stats->unwritten && poison_tells(s, output)))
+		return st;
+	s->excuse = true;
+	st = kw_stage_compare(s, slot, fill, 1, output, stats, err);
+	s->excuse = false;
+	return st;
+}
+
+static enum kw_status check_output(struct stage *s, int slot, enum kw_fill fill, double share, int output, struct kw_error *err)
+{
+	struct kw_compare_stats stats;
+	enum kw_status st;
+
+	if (s->w->t->outputs[output].compare == KW_COMPARE_DISTRIBUTION) {
+		st = kw_stage_distribution(s, slot, fill, share, output, &stats, err);
+		if (st == KW_OK && !s->w->failed)
+			keep_worst(s, output, &stats);
+		return st;
+	}
+	st = compare_closely(s, slot, fill, share, output, &stats, err);
+	if (st != KW_OK)
+		return st;
+	if (fill == KW_FILL_DECLARED || !kw_compare_right(&stats) || stats.unwritten)
+		keep_worst(s, output, &stats);
+	if (fill == KW_FILL_DECLARED)
+		note_close(s, output, &stats);
+	if (!kw_compare_right(&stats) || stats.unwritten > 0)
+		return kw_forensics(s, slot, fill, output, &stats, err);
+	kw_memo_keep(s, output, err);
+	return KW_OK;
+}
+
 enum kw_status kw_trial_check(struct stage *s, int slot, enum kw_fill fill, double share, struct kw_error *err)
 {
-	bool usable, right = false;
+	bool usable = false, right = false;
 	enum kw_status st;
 
 	if (!canaries(s, slot, fill))
 		return KW_OK;
 	st = check_there(s, slot, fill, &right, err);
-	if (st == KW_OK && right) {
-		if (s->result)
-			s->result->trials++;
-		return KW_OK;
-	}
-	if (st == KW_OK)
+	if (st == KW_OK && !right)
 		st = kw_stage_pull(s, slot, err);
-
-	if (st == KW_OK)
+	if (st == KW_OK && !right)
 		st = kw_stage_reference(s, slot, fill, &usable, err);
-	if (st != KW_OK || !usable)
+	if (st != KW_OK || (!right && !usable))
 		return st;
-	for (int o = 0; o < s->outputs && st == KW_OK && !s->w->failed; o++) {
-		struct kw_compare_stats stats;
-		bool more = false;
-
-		if (s->w->t->outputs[o].compare == KW_COMPARE_DISTRIBUTION) {
-			st = kw_stage_distribution(s, slot, fill, share, o, &stats, err);
-			if (st == KW_OK && !s->w->failed)
-				keep_worst(s, o, &stats);
-			continue;
-		}
-		st = kw_stage_compare(s, slot, fill, share, o, &stats, err);
-		if (st == KW_OK && !kw_compare_right(&stats) && !stats.unwritten && !stats.nan_mismatched)
-			st = kw_stage_tell_more(s, slot, fill, o, &more, err);
-		if (st == KW_OK && more)
-			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
-		if (st != KW_OK)
-			break;
-		for (int k = 0; k < SECOND_LOOKS && st == KW_OK && widen(s, fill, o, &stats); k++)
-			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
-		if (st == KW_OK)
-			st = by_other_formulas(s, slot, fill, o, &stats, err);
-		s->excuse = s->steps && st == KW_OK && stats.mismatched > 0 && !stats.nan_mismatched &&
-			    (!stats.unwritten || !poison_tells(s, o));
-		if (s->excuse)
-			st = kw_stage_compare(s, slot, fill, 1, o, &stats, err);
-		s->excuse = false;
-		if (st != KW_OK)
-			break;
-		if (fill == KW_FILL_DECLARED || !kw_compare_right(&stats) || stats.unwritten)
-			keep_worst(s, o, &stats);
-		if (fill == KW_FILL_DECLARED)
-			note_close(s, o, &stats);
-		if (!kw_compare_right(&stats) || stats.unwritten > 0)
-			st = kw_forensics(s, slot, fill, o, &stats, err);
-		else
-			kw_memo_keep(s, o, err);
-	}
+	for (int o = 0; o < s->outputs && st == KW_OK && !right && !s->w->failed; o++)
+		st = check_output(s, slot, fill, share, o, err);
 	if (s->result && !s->w->failed)
 		s->result->trials++;
 	return st;
