@@ -98,8 +98,8 @@ static const char *const steps[] = {
 	"CREATE UNIQUE INDEX runs_parent ON runs (parent, item) WHERE parent IS NOT NULL;",
 
 	/* 7: what a round expected of the time, and what its kernels took. */
-	"ALTER TABLE rounds ADD COLUMN predicted REAL;"
-	"ALTER TABLE rounds ADD COLUMN measured_ns REAL;",
+	("ALTER TABLE rounds ADD COLUMN predicted REAL;"
+	 "ALTER TABLE rounds ADD COLUMN measured_ns REAL;"),
 };
 
 int kw_schema_version(void)
