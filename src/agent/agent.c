@@ -5,178 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/prices.h"
+#include "agent/agent_inside.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "model/replay.h"
-
-enum { PARALLEL_DEFAULT = 4, KNOWN_MAX = 1 << 20, SHORTER = 2 };
-static const size_t scratch_bytes = (size_t)2 << 30;
-static const char unread[] = "unread"; /* the outcome of a call whose answer has arrived, and no more */
-
-struct kw_agent {
-	struct kw_arena arena;
-	struct kw_agent_opts opts;
-	struct kw_model *models[KW_ROLE_COUNT];      /* of a role; several may be the same */
-	struct kw_model *own[KW_ROLE_COUNT + 1];     /* opened, once each */
-	size_t own_count;
-	struct kw_prices prices;
-	struct kw_store *store;
-	int64_t run_id;
-	const char *mark, *prefix;                   /* prefix: of its slots, "" or "part1/" */
-	int asked[KW_ROLE_COUNT];                    /* calls of a role so far: the index of the next */
-	char (*known)[KW_SHA256_HEX];
-	size_t known_count, known_room;
-	struct kw_agent_sums sums;
-	int useless_in_a_row;
-	int64_t waited_ns;
-	enum kw_run_state stop;
-	void (*watch)(void *arg, const char *role, bool waiting);
-	void *watch_arg;
-};
-
-/* ---- making ---- */
-
-static enum kw_status open_model(struct kw_agent *g, const char *spec, struct kw_model **out, struct kw_error *err)
-{
-	struct kw_provider_opts o = { .base_url = g->opts.base_url, .key_file = g->opts.key_file,
-				      .timeout_ns = g->opts.timeout_ns, .retries = g->opts.retries };
-	enum kw_status status;
-
-	for (size_t i = 0; i < g->own_count; i++)
-		if (strcmp(kw_model_spec(g->own[i]), spec) == 0) {
-			*out = g->own[i];
-			return KW_OK;
-		}
-	status = kw_model_open(spec, &o, out, err);
-	if (status == KW_OK)
-		g->own[g->own_count++] = *out;
-	return status;
-}
-
-/* A budget of money means nothing where a price is not known. */
-static enum kw_status check_price(const struct kw_agent *g, struct kw_error *err)
-{
-	for (size_t i = 0; g->opts.budget_usd > 0 && i < g->own_count; i++) {
-		const char *provider = kw_model_provider(g->own[i]), *spec = kw_model_spec(g->own[i]);
-
-		if ((strcmp(provider, "anthropic") == 0 || strcmp(provider, "openai") == 0) &&
-		    !kw_price_of(&g->prices, strchr(spec, ':') + 1))
-			return kw_fail(err, KW_ERR_USAGE, "", "the price of %.100s is not in knowledge/prices.yaml, so its cost "
-				       "cannot be kept to a budget; add it there (--data DIR), or use --budget-tokens", spec);
-	}
-	return KW_OK;
-}
-
-/* An agent that has no models yet; NULL when out of memory. */
-static struct kw_agent *begin(const struct kw_agent_opts *o, struct kw_error *err)
-{
-	struct kw_agent *g = kw_calloc(1, sizeof(*g));
-
-	if (!g) {
-		kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
-		return NULL;
-	}
-	kw_arena_init(&g->arena, 64 << 20);
-	g->opts = *o;
-	g->mark = g->prefix = "";
-	g->stop = KW_RUN_EXHAUSTED;
-	return g;
-}
-
-enum kw_status kw_agent_new(const struct kw_agent_opts *o, struct kw_agent **out, struct kw_error *err)
-{
-	struct kw_agent *g = begin(o, err);
-	enum kw_status status;
-
-	*out = NULL;
-	if (!g)
-		return KW_ERR_NOMEM;
-	status = kw_prices_load(&g->arena, &g->prices, err);
-	for (int i = 0; i < KW_ROLE_COUNT && status == KW_OK; i++)
-		status = open_model(g, o->role_model[i] ? o->role_model[i] : o->model ? o->model : "none", &g->models[i], err);
-	if (status == KW_OK)
-		status = check_price(g, err);
-	if (status != KW_OK) {
-		kw_agent_free(g);
-		return status;
-	}
-	*out = g;
-	return KW_OK;
-}
-
-enum kw_status kw_agent_part(struct kw_agent *whole, const struct kw_agent_opts *o, const char *prefix, struct kw_agent **out,
-			     struct kw_error *err)
-{
-	struct kw_agent *g = begin(o, err);
-	enum kw_status status;
-
-	*out = NULL;
-	if (!g)
-		return KW_ERR_NOMEM;
-	memcpy(g->models, whole->models, sizeof(g->models));
-	g->prefix = kw_arena_strdup(&g->arena, prefix);
-	status = g->prefix ? kw_prices_load(&g->arena, &g->prices, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
-	if (status != KW_OK) {
-		kw_agent_free(g);
-		return status;
-	}
-	*out = g;
-	return KW_OK;
-}
-
-void kw_agent_free(struct kw_agent *g)
-{
-	if (!g)
-		return;
-	for (size_t i = 0; i < g->own_count; i++)
-		kw_model_close(g->own[i]);
-	kw_free(g->known);
-	kw_arena_release(&g->arena);
-	kw_free(g);
-}
-
-enum kw_status kw_agent_join(struct kw_agent *g, struct kw_store *store, int64_t run_id, const char *mark,
-			     struct kw_error *err)
-{
-	struct kw_model_call *calls = NULL;
-	size_t n = 0;
-	enum kw_status status = kw_store_model_call_list(store, run_id, &g->arena, &calls, &n, err);
-
-	g->store = store;
-	g->run_id = run_id;
-	g->mark = kw_arena_strdup(&g->arena, mark);
-	if (status == KW_OK && !g->mark)
-		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an agent");
-	if (status == KW_OK && g->opts.record)
-		status = kw_record_begin(g->opts.record, true, err);
-	return status;
-}
-
-static bool is_known(const struct kw_agent *g, const char *sha)
-{
-	for (size_t i = 0; i < g->known_count; i++)
-		if (strcmp(g->known[i], sha) == 0)
-			return true;
-	return false;
-}
-
-enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_error *err)
-{
-	if (is_known(g, sha256))
-		return KW_OK;
-	if (g->known_count == g->known_room) {
-		size_t room = g->known_room ? 2 * g->known_room : 64;
-		void *more = room <= KNOWN_MAX ? kw_realloc(g->known, room * sizeof(*g->known)) : NULL;
-
-		if (!more)
-			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the kernels of a run");
-		g->known = more;
-		g->known_room = room;
-	}
-	snprintf(g->known[g->known_count++], KW_SHA256_HEX, "%s", sha256);
-	return KW_OK;
-}
 
 /* ---- one call ---- */
 
@@ -588,7 +420,7 @@ static enum kw_status read_turn(struct kw_agent *g, struct call *c, struct kw_ar
 	}
 	turn->candidate.origin = kw_arena_printf(a, "model:%s%s%s%s", turn->model, c->answer.note[0] ? " (" : "", c->answer.note,
 						 c->answer.note[0] ? ")" : "");
-	if (is_known(g, turn->candidate.sha256)) {
+	if (kw_agent_knows(g, turn->candidate.sha256)) {
 		r->kind = KW_REPLY_SAME;
 		snprintf(r->why, sizeof(r->why), "this very kernel was judged before; write another one");
 	}

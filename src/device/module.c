@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "device/module_inside.h"
 #include "device/play.h"
 #include "device/sandbox.h"
 #include "device/seccomp.h"
@@ -16,35 +17,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-/* As in python/module_player.py. */
-enum { TEXT_BYTES = 2048, ZYGOTE_TIMEOUT_MS = 120000, FORK_TIMEOUT_MS = 20000, SPARSE = 64 };
-#define ASK_BYTES ((size_t)1 << 20) /* of a question, at the end of the report */
-#define ANSWER_MAX ((size_t)256 << 20)
-#define SPAN_MAX ((size_t)4 << 30) /* of an output that is not contiguous: a copy of it is made first */
-enum { TOO_MUCH = 16 };
-enum { NO_TENSOR = 1000, ELSEWHERE, COUNT, UNREADABLE };
-struct reported {
-	uint64_t address;
-	uint32_t dtype, rank;
-	int64_t dim[KW_MAX_RANK], stride[KW_MAX_RANK];
-};
-
-struct kw_module {
-	struct kw_module_host host;
-	struct slots *slots;           /* NULL: the device has memory of its own, and the player copies its outputs into it */
-	const struct kw_buffer_spec *specs; /* of the session */
-	int slot_count;
-	size_t inputs, outputs;
-	struct kw_view *want;          /* [outputs] */
-	char *spec, *key;
-	int report_fd;
-	size_t report_bytes;
-	uint8_t *report;               /* the player writes to it at any time that it runs */
-	bool copies, told;
-	int32_t order[WIRE_ORDER_MAX]; /* of the last batch */
-	int count;
-};
 
 /* ---- the zygote ---- */
 
@@ -578,7 +550,7 @@ bool kw_module_answered(struct kw_module *m, struct kw_child *c, const struct wi
 	return true;
 }
 
-static bool read_memory(const struct kw_child *c, uint64_t from, void *to, size_t bytes)
+bool kw_module_read(const struct kw_child *c, uint64_t from, void *to, size_t bytes)
 {
 	while (bytes > 0) {
 		struct iovec mine = { to, bytes }, its = { (void *)(uintptr_t)from, bytes };
@@ -600,7 +572,7 @@ enum kw_status kw_module_settle(struct kw_module *m, struct kw_child *c, int64_t
 
 	if (!m->host.trusted && !kw_sandbox_limit_memory(c->process.pid, memory_bytes, threads))
 		return kw_fail(err, KW_ERR_ENV, "", "the memory of a player cannot be limited: %s", strerror(errno));
-	m->copies = !b || !read_memory(c, b->address, &byte, 1);
+	m->copies = !b || !kw_module_read(c, b->address, &byte, 1);
 	return KW_OK;
 }
 
@@ -625,7 +597,7 @@ int64_t kw_module_output_bytes(const struct kw_module *m)
 
 /* ---- what it says ---- */
 
-static void take_text(const struct kw_module *m, char *out, size_t n)
+void kw_module_text(const struct kw_module *m, char *out, size_t n)
 {
 	size_t i;
 
@@ -649,7 +621,7 @@ void kw_module_raised(struct kw_module *m, int kind, struct kw_play_result *r)
 	r->end = KW_PLAY_FAULT;
 	r->too_much = kind == TOO_MUCH;
 	r->fault = kind > 0 && (size_t)kind < sizeof(what) / sizeof(what[0]) ? what[kind] : KW_S_CRASH;
-	take_text(m, r->detail, sizeof(r->detail));
+	kw_module_text(m, r->detail, sizeof(r->detail));
 	if (!r->detail[0])
 		snprintf(r->detail, sizeof(r->detail), "it raised an exception");
 }
@@ -659,7 +631,7 @@ void kw_module_fault(struct kw_module *m, struct kw_play_result *r)
 {
 	char text[TEXT_BYTES], *at, *end;
 
-	take_text(m, text, sizeof(text));
+	kw_module_text(m, text, sizeof(text));
 	r->end = KW_PLAY_FAULT;
 	r->fault = r->signal == SIGSEGV || r->signal == SIGBUS ? KW_S_ILLEGAL_ACCESS : KW_S_CRASH;
 	at = strstr(text, "File \"");
@@ -668,183 +640,4 @@ void kw_module_fault(struct kw_module *m, struct kw_play_result *r)
 		*end = '\0';
 	snprintf(r->detail, sizeof(r->detail), "signal %d (%s)%s%.200s", r->signal, strsignal(r->signal), end ? " at " : "",
 		 end ? at : "");
-}
-
-/* ---- outputs ---- */
-
-static void refuse(struct kw_play_result *r, enum kw_subclass sub)
-{
-	r->end = KW_PLAY_FAULT;
-	r->fault = sub;
-}
-
-static const char *name_of(const struct kw_module *m, size_t output)
-{
-	return m->specs[m->inputs + output].name;
-}
-
-/* Whether what is reported can be the output at all; else r says what it is. */
-static bool acceptable(const struct kw_module *m, size_t output, const struct reported *x, struct kw_play_result *r)
-{
-	const struct kw_view *want = &m->want[output];
-	struct kw_shape got = { .rank = (int)x->rank };
-	char text[200], a[128], b[128];
-
-	take_text(m, text, sizeof(text));
-	if (x->dtype == NO_TENSOR || x->dtype == UNREADABLE) {
-		snprintf(r->detail, sizeof(r->detail), "%s is %.100s and not a tensor in memory", name_of(m, output), text);
-		refuse(r, KW_S_DTYPE);
-	} else if (x->dtype == ELSEWHERE) {
-		snprintf(r->detail, sizeof(r->detail), "%s is on device %.60s and not on %s", name_of(m, output), text,
-			 m->slots ? "cpu" : "cuda");
-		refuse(r, KW_S_DTYPE);
-	} else if (x->dtype == COUNT) {
-		snprintf(r->detail, sizeof(r->detail), "it returns %.20s tensors instead of %zu", text, m->outputs);
-		refuse(r, KW_S_SHAPE);
-	} else if ((int)x->dtype != want->dtype) {
-		snprintf(r->detail, sizeof(r->detail), "%s has dtype %s instead of %s", name_of(m, output),
-			 x->dtype > 0 && x->dtype < KW_DTYPE_COUNT ? kw_dtype_name((enum kw_dtype)x->dtype) : text,
-			 kw_dtype_name((enum kw_dtype)want->dtype));
-		refuse(r, KW_S_DTYPE);
-	} else {
-		if (x->rank <= KW_MAX_RANK)
-			memcpy(got.dim, x->dim, sizeof(got.dim));
-		if (x->rank <= KW_MAX_RANK && kw_shape_eq(&got, &want->shape))
-			return true;
-		snprintf(r->detail, sizeof(r->detail), "%s has shape %s instead of %s", name_of(m, output),
-			 x->rank <= KW_MAX_RANK ? kw_shape_text(&got, a, sizeof(a)) : "of too many dims",
-			 kw_shape_text(&want->shape, b, sizeof(b)));
-		refuse(r, KW_S_SHAPE);
-	}
-	return false;
-}
-
-static void scatter(const struct kw_view *v, const uint8_t *from, const int64_t *to_stride, uint8_t *to, size_t unit)
-{
-	int64_t n = kw_shape_count(&v->shape), index[KW_MAX_RANK] = { 0 };
-
-	for (int64_t i = 0; i < n; i++) {
-		int64_t at = 0, to_at = 0;
-
-		for (int d = 0; d < v->shape.rank; d++) {
-			at += index[d] * v->stride[d];
-			to_at += index[d] * to_stride[d];
-		}
-		memcpy(to + (size_t)to_at * unit, from + (size_t)at * unit, unit);
-		for (int d = v->shape.rank - 1; d >= 0 && ++index[d] == v->shape.dim[d]; d--)
-			index[d] = 0;
-	}
-}
-
-static bool fetch(struct kw_module *m, struct kw_child *c, int slot, size_t output, const struct reported *x, uint64_t *end)
-{
-	struct kw_view v = { .dtype = (int)x->dtype, .shape = m->want[output].shape };
-	size_t unit = kw_dtype_bytes((enum kw_dtype)x->dtype), span;
-	uint8_t *to = kw_slots_ptr(&m->slots->base, slot, (int)(m->inputs + output)), *part;
-	int64_t count = kw_shape_count(&v.shape), extent;
-	bool ok;
-
-	*end = x->address;
-	if (count == 0)
-		return true;
-	for (int d = 0; d < v.shape.rank; d++) {
-		v.stride[d] = x->stride[d];
-		if (x->stride[d] < 0 || x->stride[d] > INT64_MAX / 16)
-			return false;
-	}
-	extent = kw_view_extent(&v);
-	if (extent < 0 || extent > SPARSE * count + 4096 || (uint64_t)extent > PTRDIFF_MAX / unit)
-		return false;
-	span = (size_t)extent * unit;
-	*end = x->address + span;
-	if (kw_view_is_contiguous(&v) && kw_view_is_contiguous(&m->want[output]))
-		return read_memory(c, x->address, to, span);
-	part = span <= SPAN_MAX ? kw_alloc(span) : NULL;
-	ok = part && read_memory(c, x->address, part, span);
-	if (ok)
-		scatter(&v, part, m->want[output].stride, to, unit);
-	kw_free(part);
-	return ok;
-}
-
-struct range {
-	uint64_t from, to;
-	int call;
-};
-
-static int by_address(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static bool shared(struct range *all, size_t n)
-{
-	uint64_t end = 0;
-	int call = -1;
-
-	qsort(all, n, sizeof(*all), by_address);
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].from < end && all[i].to > all[i].from && all[i].call != call)
-			return true;
-		if (all[i].to > end) {
-			end = all[i].to;
-			call = all[i].call;
-		}
-	}
-	return false;
-}
-
-static struct reported at(const struct kw_module *m, size_t i)
-{
-	struct reported x;
-
-	memcpy(&x, m->report + TEXT_BYTES + i * sizeof(x), sizeof(x));
-	return x;
-}
-
-void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r)
-{
-	struct range *ranges = kw_calloc((size_t)n * m->outputs + 1, sizeof(*ranges));
-	size_t count = 0;
-
-	memcpy(m->order, order, (size_t)n * sizeof(order[0]));
-	m->count = n;
-	for (size_t i = 0; i < (size_t)n * m->outputs && r->end == KW_PLAY_DONE; i++) {
-		struct reported x = at(m, i);
-		size_t output = i % m->outputs;
-		int64_t offset;
-		int slot, buffer;
-		uint64_t end = 0;
-
-		if (!acceptable(m, output, &x, r))
-			break;
-		if (!m->copies && !fetch(m, c, order[i / m->outputs], output, &x, &end)) {
-			snprintf(r->detail, sizeof(r->detail), "%s lies at an address that is not in its memory", name_of(m, output));
-			refuse(r, KW_S_FORGED);
-		}
-		if (m->slots && kw_slots_find(m->slots, x.address, &slot, &buffer, &offset) && m->slots->specs[buffer].read_only)
-			r->alias = buffer + 1;
-		if (ranges && !m->copies)
-			ranges[count++] = (struct range){ x.address, end, (int)(i / m->outputs) };
-	}
-	if (r->end == KW_PLAY_DONE && !m->told) {
-		take_text(m, r->detail, sizeof(r->detail)); /* what the first call computed with */
-		m->told = true;
-	}
-	r->shared_outputs = ranges && shared(ranges, count);
-	kw_free(ranges);
-}
-
-void kw_module_collect_again(struct kw_module *m, struct kw_child *c)
-{
-	for (size_t i = 0; i < (size_t)m->count * m->outputs && !m->copies; i++) {
-		struct reported x = at(m, i);
-		struct kw_play_result ignored = { .end = KW_PLAY_DONE };
-		uint64_t end;
-
-		if (acceptable(m, i % m->outputs, &x, &ignored))
-			fetch(m, c, m->order[i / m->outputs], i % m->outputs, &x, &end);
-	}
 }
