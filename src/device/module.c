@@ -454,7 +454,8 @@ enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct 
 	m->key = kw_strdup(o->key ? o->key : "");
 	if (!m->want || !m->spec || !m->key)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a player");
-	memcpy(m->want, o->outputs, m->outputs * sizeof(*m->want));
+	if (m->outputs > 0)
+		memcpy(m->want, o->outputs, m->outputs * sizeof(*m->want));
 	m->report_bytes = TEXT_BYTES + sizeof(struct reported) * m->outputs * WIRE_ORDER_MAX + (m->host.ask ? ASK_BYTES : 0);
 	m->report_fd = memfd_create("report", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->report_fd < 0 || ftruncate(m->report_fd, (off_t)m->report_bytes) < 0 ||
