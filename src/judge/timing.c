@@ -533,18 +533,23 @@ static enum kw_status warm_up(struct turns *t, double *call_ns, struct kw_error 
 	return st;
 }
 
-/* A module that answers in memory of its own, the same for every call, leaves the last answer of a batch only: then a batch is one
- * call. */
-static enum kw_status one_at_a_time(struct turns *t, struct kw_error *err)
+static enum kw_status play_pair(struct turns *t, struct kw_error *err)
 {
 	int64_t wall, device;
-	int batch = t->batch;
 	enum kw_status st;
 
 	t->batch = 2;
 	st = prepare(t, err);
-	if (st == KW_OK)
-		st = play(t, -1, 2, &wall, &device, err);
+	return st == KW_OK ? play(t, -1, 2, &wall, &device, err) : st;
+}
+
+/* A module that answers in memory of its own, the same for every call, leaves the last answer of a batch only: then a batch is one
+ * call. */
+static enum kw_status one_at_a_time(struct turns *t, struct kw_error *err)
+{
+	int batch = t->batch;
+	enum kw_status st = play_pair(t, err);
+
 	t->batch = t->shared ? 1 : batch;
 	return st;
 }
@@ -552,13 +557,8 @@ static enum kw_status one_at_a_time(struct turns *t, struct kw_error *err)
 /* Long calls are timed one by one, and a kernel could tell by the pause before each. Its users call it again at once. */
 static enum kw_status two_in_a_row(struct turns *t, struct kw_error *err)
 {
-	int64_t wall, device;
-	enum kw_status st;
+	enum kw_status st = play_pair(t, err);
 
-	t->batch = 2;
-	st = prepare(t, err);
-	if (st == KW_OK)
-		st = play(t, -1, 2, &wall, &device, err);
 	for (int i = 0; i < 2 && st == KW_OK && !t->s->w->failed; i++)
 		st = check_call(t, t->order[i], err);
 	t->batch = 1;
