@@ -35,13 +35,10 @@ typedef uint64_t uintptr_t;
 
 #ifdef __CUDACC_RTC__ /* what nvcc has from the C library before a kernel's first line */
 #ifndef INFINITY
-#if __CUDACC_VER_MAJOR__ >= 12 /* no macros: CUDA's C++ library makes some of its own */
-static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000), NAN = __builtin_bit_cast(float, 0x7fffffff), HUGE_VALF = INFINITY;
-#else
+#pragma nv_diag_suppress 47 /* <cuda/std/cmath> defines two of these again, without asking */
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #define HUGE_VALF INFINITY
-#endif
 #endif
 #ifndef M_PI
 #define M_PI 3.14159265358979323846

@@ -1,3 +1,0 @@
-#!/bin/sh
-# The cases of tests/cli/*.test that need a Python with PyTorch, each skipped without one; tests/cli/run explains their form.
-exec "$(dirname "$0")/run" --torch
