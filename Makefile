@@ -130,14 +130,14 @@ check-quick: all unit
 check-gpu: $(if $(KWRIGHT),,all)
 	@$(if $(KWRIGHT),,KWRIGHT='$(abspath $(B)/kwright)') tools/check-gpu
 
-# Further builds may fail here: the scripts in tests/make then fail and say why.
+# Further builds may fail here: the scripts in tests/make then fail and say why. Scripts come first: they take long.
 check: SAN_OK = $(shell echo 'int main(void){return 0;}' | \
 	$(CC) -fsanitize=address,undefined -x c - -o /dev/null 2>/dev/null && echo yes)
 check: all unit
 	$(if $(SAN_OK),@$(MAKE) -k B='$(B)-asan' SAN=1 unit || true)
 	$(if $(shell command -v clang),@$(MAKE) -k B='$(B)-clang' CC=clang FUZZ=1 objects fuzz || true)
-	@$(if $(SAN_OK),,KW_NO_SAN=1) $(TEST_ENV) tools/run-tests $(TESTS) \
-		$(if $(SAN_OK),$(TESTS:$(B)/%=$(B)-asan/%)) $(SCRIPTS)
+	@$(if $(SAN_OK),,KW_NO_SAN=1) $(TEST_ENV) tools/run-tests $(SCRIPTS) $(TESTS) \
+		$(if $(SAN_OK),$(TESTS:$(B)/%=$(B)-asan/%))
 
 install: all
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/doc/kernelwright'
