@@ -66,6 +66,85 @@ static void test_rule(const struct kw_rule *r)
 	ok(!kw_rule_fires(r, &f), "%s: is silent where nothing was measured", r->name);
 }
 
+static uint64_t state = 88172645463325252u; /* of a xorshift: the same values in every run */
+
+static double part(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static double any_value(int metric)
+{
+	double kind = part(), x = part();
+
+	if (strstr(kw_metric_name(metric), "_pct"))
+		return 100 * x;
+	return kind < 0.15 ? 0 : kind < 0.25 ? 1 : kind < 0.6 ? floor(pow(10, 6 * x)) : kind < 0.8 ? 4 * x : pow(10, 9 * x);
+}
+
+struct used {
+	bool metric[KW_M_COUNT];
+};
+
+static void use(void *arg, int metric)
+{
+	((struct used *)arg)->metric[metric] = true;
+}
+
+/* What is wrong with a sentence that was said; NULL: nothing. */
+static const char *fault(const char *said)
+{
+	int open = 0;
+
+	if (!said || !said[0])
+		return "it is empty";
+	if (strstr(said, "unknown number"))
+		return "a number is unknown";
+	for (const char *p = said; *p && open >= 0; p++)
+		open += (*p == '(') - (*p == ')');
+	return open ? "a parenthesis is left open" : strstr(said, ": .") || strstr(said, "  ") ? "a hole is left" : NULL;
+}
+
+/* Whatever else is missing, a rule that fires says only what it knows. */
+static void test_missing(const struct kw_rule *r)
+{
+	double now[KW_M_COUNT], before[KW_M_COUNT], there;
+	struct kw_facts f = { .now = now, .before = r->about == KW_ABOUT_COMPARE ? before : NULL };
+	const char *sentences[] = { r->evidence, r->directive, r->verdict ? r->verdict : r->title, r->check }, *why = NULL, *said = "";
+	struct used used = { 0 };
+	int fired = 0;
+
+	if (!r->when)
+		return;
+	kw_condition_metrics(r->when, use, &used);
+	for (int t = 0; t < 20000 && fired < 100 && !why; t++) {
+		struct kw_arena a;
+
+		there = 0.2 + 0.8 * part();
+		for (int m = 0; m < KW_M_COUNT; m++) {
+			double share = used.metric[m] ? there : 0.02;
+
+			now[m] = part() < share ? any_value(m) : NAN;
+			before[m] = part() >= share ? NAN : isnan(now[m]) ? any_value(m) : now[m] * pow(2, 4 * part() - 2);
+		}
+		if (!kw_rule_fires(r, &f))
+			continue;
+		fired++;
+		kw_arena_init(&a, 1 << 20);
+		for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]) && !why; i++) {
+			const char *text = kw_rule_say(r, sentences[i], &f, &a);
+
+			why = fault(text);
+			said = why ? kw_arena_strndup(&arena, text ? text : "", 200) : said;
+		}
+		kw_arena_release(&a);
+	}
+	ok(fired > 0 && !why, "%s: says only what it knows, in %d of its states%s%s: %s", r->name, fired, why ? "; " : "", why ? why : "", said);
+}
+
 /* Words that a kernel in OpenCL has no use for. */
 static const char *cuda_word(const char *said)
 {
@@ -304,6 +383,7 @@ int main(void)
 	   kw_error_line(&err, line, sizeof(line)));
 	for (size_t i = 0; i < n; i++) {
 		test_rule(&rules[i]);
+		test_missing(&rules[i]);
 		performance += rules[i].about != KW_ABOUT_MESSAGE;
 		opencl += test_words(&rules[i], KW_WORDS_OPENCL);
 		hip += test_words(&rules[i], KW_WORDS_HIP);
