@@ -108,7 +108,7 @@ static enum kw_status make_folder(struct build *b, struct kw_error *err)
 	if (!b->source_path || !b->object_path || !b->part_path || !header_path)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
 	b->job.diags.path = b->source_path;
-	return kw_file_write(header_path, b->job.header, b->job.header_len, err);
+	return kw_file_write_scratch(header_path, b->job.header, b->job.header_len, err);
 }
 
 static enum kw_status write_source(struct build *b, const char *suffix, struct kw_error *err)
@@ -120,7 +120,7 @@ static enum kw_status write_source(struct build *b, const char *suffix, struct k
 	kw_buf_add(&text, b->job.c->source, b->job.c->source_len);
 	kw_buf_addz(&text, suffix);
 	s = text.full ? kw_fail(err, KW_ERR_NOMEM, "", "no memory for the source")
-		      : kw_file_write(b->source_path, text.ptr ? text.ptr : "", text.len, err);
+		      : kw_file_write_scratch(b->source_path, text.ptr ? text.ptr : "", text.len, err);
 	kw_buf_release(&text);
 	return s;
 }

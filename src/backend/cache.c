@@ -177,7 +177,7 @@ void kw_cache_put(const char key[KW_SHA256_HEX], const struct kw_artefact *a)
 		goto out;
 	kw_sha256_hex(body.ptr + HEAD_BYTES, body.len - HEAD_BYTES, hash);
 	memcpy(body.ptr + sizeof(MAGIC) - 1, hash, 64);
-	if (kw_file_write(path, body.ptr, body.len, &err) != KW_OK)
+	if (kw_file_write_scratch(path, body.ptr, body.len, &err) != KW_OK)
 		kw_log(KW_LOG_DEBUG, "the build is not cached: %s", err.text);
 	else if (key[0] == '0') /* one in sixteen */
 		kw_cache_trim(MAX_CACHE);

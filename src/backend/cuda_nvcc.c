@@ -44,8 +44,8 @@ static enum kw_status make_folder(char dir[PATH_MAX], const struct kw_cuda_input
 	header = kw_path_join(a, dir, "kw.h");
 	if (!source || !header)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	s = kw_file_write(source, in->source, in->source_len, err);
-	return s == KW_OK ? kw_file_write(header, in->header, strlen(in->header), err) : s;
+	s = kw_file_write_scratch(source, in->source, in->source_len, err);
+	return s == KW_OK ? kw_file_write_scratch(header, in->header, strlen(in->header), err) : s;
 }
 
 static enum kw_status run(const struct kw_cuda_input *in, const char *dir, struct kw_arena *a,

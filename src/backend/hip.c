@@ -184,9 +184,9 @@ static enum kw_status write_files(struct build *b, const char *text, struct kw_e
 	enum kw_status s;
 
 	snprintf(path, sizeof(path), "%s/" FILE_NAME, b->job.dir);
-	s = kw_file_write(path, text, strlen(text), err);
+	s = kw_file_write_scratch(path, text, strlen(text), err);
 	snprintf(path, sizeof(path), "%s/kw.h", b->job.dir);
-	return s == KW_OK ? kw_file_write(path, b->job.header, b->job.header_len, err) : s;
+	return s == KW_OK ? kw_file_write_scratch(path, b->job.header, b->job.header_len, err) : s;
 }
 
 static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, struct kw_cuda_output *out, struct kw_error *err)

@@ -206,7 +206,7 @@ enum kw_status kw_sass_count(const void *cubin, size_t bytes, json_t **out, stru
 	if ((s = kw_temp_folder("kw-sass", dir, err)) != KW_OK)
 		return s;
 	snprintf(path, sizeof(path), "%s/object.cubin", dir);
-	s = kw_file_write(path, cubin, bytes, err);
+	s = kw_file_write_scratch(path, cubin, bytes, err);
 	if (s == KW_OK)
 		s = run(program, dir, &r, err);
 	if (s == KW_OK && (r.exit_code != 0 || r.truncated || r.out.len == 0))

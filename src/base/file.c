@@ -159,7 +159,7 @@ static void sync_folder_of(const char *path)
 	close(fd);
 }
 
-enum kw_status kw_file_write(const char *path, const void *bytes, size_t len, struct kw_error *err)
+static enum kw_status write_file(const char *path, const void *bytes, size_t len, bool durable, struct kw_error *err)
 {
 	static atomic_uint serial;
 	char real[PATH_MAX], temporary[PATH_MAX + 64];
@@ -174,7 +174,7 @@ enum kw_status kw_file_write(const char *path, const void *bytes, size_t len, st
 	if (fd < 0)
 		return kw_fail(err, KW_ERR_IO, path, "cannot write: %s", strerror(errno));
 	s = kw_fd_write_all(fd, bytes, len, path, err);
-	if (s == KW_OK && fsync(fd) < 0 && errno != EINVAL && errno != ENOSYS)
+	if (s == KW_OK && durable && fsync(fd) < 0 && errno != EINVAL && errno != ENOSYS)
 		s = kw_fail(err, KW_ERR_IO, path, "cannot write: %s", strerror(errno));
 	if (close(fd) < 0 && s == KW_OK)
 		s = kw_fail(err, KW_ERR_IO, path, "cannot write: %s", strerror(errno));
@@ -182,9 +182,19 @@ enum kw_status kw_file_write(const char *path, const void *bytes, size_t len, st
 		s = kw_fail(err, KW_ERR_IO, path, "cannot write: %s", strerror(errno));
 	if (s != KW_OK)
 		unlink(temporary);
-	else
+	else if (durable)
 		sync_folder_of(real);
 	return s;
+}
+
+enum kw_status kw_file_write(const char *path, const void *bytes, size_t len, struct kw_error *err)
+{
+	return write_file(path, bytes, len, true, err);
+}
+
+enum kw_status kw_file_write_scratch(const char *path, const void *bytes, size_t len, struct kw_error *err)
+{
+	return write_file(path, bytes, len, false, err);
 }
 
 bool kw_path_exists(const char *path)

@@ -20,6 +20,8 @@ enum kw_status kw_file_read(const char *path, size_t max_bytes, struct kw_buf *o
 enum kw_status kw_file_read_arena(const char *path, size_t max_bytes, struct kw_arena *a,
 				  char **text, size_t *len, struct kw_error *err);
 enum kw_status kw_file_write(const char *path, const void *bytes, size_t len, struct kw_error *err);
+/* The same without fsync: for what a power cut may take, as folders of a build and caches that check what they read. */
+enum kw_status kw_file_write_scratch(const char *path, const void *bytes, size_t len, struct kw_error *err);
 enum kw_status kw_fd_write_all(int fd, const void *bytes, size_t len, const char *name,
 			       struct kw_error *err);
 enum kw_status kw_mkdirs(const char *path, struct kw_error *err);           /* mode 0777 & ~umask */

@@ -224,9 +224,9 @@ static bool make_folder(char dir[PATH_MAX], const char *text, size_t len, struct
 	source = kw_path_join(a, dir, "candidate.c");
 	target = kw_path_join(a, dir, "kw.h");
 	kw_error_reset(&ignored);
-	good = source && target && kw_file_write(source, text, len, &ignored) == KW_OK &&
+	good = source && target && kw_file_write_scratch(source, text, len, &ignored) == KW_OK &&
 	       kw_data_read("src/backend/builtin/kw.h", a, &header, &header_len, &ignored) == KW_OK &&
-	       kw_file_write(target, header, header_len, &ignored) == KW_OK;
+	       kw_file_write_scratch(target, header, header_len, &ignored) == KW_OK;
 	if (!good)
 		kw_rmtree(dir, NULL);
 	return good;
