@@ -87,6 +87,36 @@ static int bind_all(sqlite3_stmt *st, const char *format, va_list ap)
 	return code;
 }
 
+/* A kept statement of this text that nobody uses now; else a new one, which is kept where there is a place. */
+static int compile(struct kw_store *s, const char *sql, sqlite3_stmt **out)
+{
+	int code;
+
+	for (size_t i = 0; i < KW_DB_KEPT; i++)
+		if (s->kept[i].st && !s->kept[i].used && strcmp(sqlite3_sql(s->kept[i].st), sql) == 0) {
+			s->kept[i].used = true;
+			*out = s->kept[i].st;
+			return SQLITE_OK;
+		}
+	code = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+	if (code != SQLITE_OK || !*out || s->kept[s->next_kept].used)
+		return code;
+	sqlite3_finalize(s->kept[s->next_kept].st);
+	s->kept[s->next_kept].st = *out;
+	s->kept[s->next_kept].used = true;
+	s->next_kept = (s->next_kept + 1) % KW_DB_KEPT;
+	return code;
+}
+
+void kw_db_forget(struct kw_store *s)
+{
+	for (size_t i = 0; i < KW_DB_KEPT; i++) {
+		sqlite3_finalize(s->kept[i].st);
+		s->kept[i].st = NULL;
+		s->kept[i].used = false;
+	}
+}
+
 static enum kw_status query_v(struct kw_store *s, struct kw_query *q, struct kw_error *err,
 			      const char *sql, const char *format, va_list ap)
 {
@@ -94,7 +124,7 @@ static enum kw_status query_v(struct kw_store *s, struct kw_query *q, struct kw_
 
 	q->s = s;
 	q->st = NULL;
-	code = sqlite3_prepare_v2(s->db, sql, -1, &q->st, NULL);
+	code = compile(s, sql, &q->st);
 	if (code == SQLITE_OK)
 		code = bind_all(q->st, format, ap);
 	if (code == SQLITE_OK)
@@ -128,8 +158,17 @@ enum kw_status kw_db_next(struct kw_query *q, bool *more, struct kw_error *err)
 
 void kw_db_end(struct kw_query *q)
 {
-	sqlite3_finalize(q->st);
+	sqlite3_stmt *st = q->st;
+
 	q->st = NULL;
+	for (size_t i = 0; st && i < KW_DB_KEPT; i++)
+		if (q->s->kept[i].st == st) {
+			sqlite3_reset(st);
+			sqlite3_clear_bindings(st);
+			q->s->kept[i].used = false;
+			return;
+		}
+	sqlite3_finalize(st);
 }
 
 int64_t kw_db_i64(struct kw_query *q, int column)

@@ -18,8 +18,15 @@
 
 #include "store/store.h"
 
+enum { KW_DB_KEPT = 32 };
 struct kw_store {
 	sqlite3 *db;
+	/* Statements that were compiled, for the next time: compiling one takes longer than most of them run. */
+	struct {
+		sqlite3_stmt *st;
+		bool used;
+	} kept[KW_DB_KEPT];
+	size_t next_kept;                 /* whose place the next new one takes */
 	char *dir, *path;
 	bool read_only;
 };
@@ -32,6 +39,8 @@ enum kw_status kw_db_query(struct kw_store *s, struct kw_query *q, struct kw_err
 			   const char *sql, const char *format, ...);
 enum kw_status kw_db_next(struct kw_query *q, bool *more, struct kw_error *err);
 void kw_db_end(struct kw_query *q);
+/* Before the handle is closed: what is kept for the next time. */
+void kw_db_forget(struct kw_store *s);
 /* Column readers. Text is "" for NULL, and NULL only when the arena is full (kw_db_arena_ok says). */
 int64_t kw_db_i64(struct kw_query *q, int column);
 double kw_db_f64(struct kw_query *q, int column);
