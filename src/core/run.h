@@ -20,7 +20,8 @@
 	X(TOKENS, "token budget spent")                                                 \
 	X(MONEY, "money budget spent")                                                  \
 	X(USELESS, "three answers in a row were of no use")                             \
-	X(DONE, "done")
+	X(DONE, "done")                                                                 \
+	X(FLAT, "four rounds in a row gained under 5%")
 enum kw_run_state {
 #define X(e, text) KW_RUN_##e,
 	KW_RUN_STATE_LIST(X)

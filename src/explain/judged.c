@@ -163,27 +163,25 @@ const struct kw_case_result *kw_explain_longest(const struct kw_verdict *v)
 	return out;
 }
 
-enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_store *memory,
-				 struct kw_arena *a, struct kw_finding **out, size_t *count, struct kw_error *err)
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, const struct kw_rule *rules,
+				 size_t rule_count, struct kw_store *memory, struct kw_arena *a, struct kw_finding **out, size_t *count,
+				 struct kw_error *err)
 {
 	struct kw_rule_record *records = NULL;
-	struct kw_rule *rules = NULL;
-	struct kw_rule_set set = { 0 };
+	struct kw_rule_set set = { .rules = rules, .count = rule_count };
 	struct kw_launches facts, cases;
 	struct kw_arena scratch;
 	struct kw_explained e = { 0 };
 	struct kw_launch *k;
 	bool good = true, gpu = kw_explain_on_gpu(v);
-	enum kw_status status;
+	enum kw_status status = KW_OK;
 
 	*out = NULL;
 	*count = 0;
 	kw_arena_init(&scratch, SCRATCH_BYTES);
-	status = kw_rules_load(&scratch, &rules, &set.count, err);
-	if (status == KW_OK && memory)
+	if (memory)
 		status = kw_ledger_read(memory, rules, set.count, &scratch, &records, &set.record_count, err);
 	if (status == KW_OK) {
-		set.rules = rules;
 		set.records = records;
 		kw_launches_init(&facts, &scratch, name);
 		kw_launches_init(&cases, &scratch, name);
@@ -195,7 +193,6 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 		if (!good)
 			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for findings");
 	}
-	kw_rules_release(rules, set.count);
 	kw_arena_release(&scratch);
 	return status;
 }

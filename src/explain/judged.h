@@ -1,7 +1,8 @@
 /* judged.h - what can be said of a kernel that the judge found right, without a profiler: its times case by case against what the
  * machine can do, and what its source says.
  *
- *     kw_explain_judged(c->source, "k.cu", verdict, memory, arena, &findings, &count, err);
+ *     kw_rules_load(arena, &rules, &rule_count, err);
+ *     kw_explain_judged(c->source, "k.cu", verdict, rules, rule_count, memory, arena, &findings, &count, err);
  *
  * Thread rule: one arena, one thread. */
 #ifndef KW_EXPLAIN_JUDGED_H
@@ -11,10 +12,12 @@
 #include "core/verdict.h"
 #include "store/store.h"
 
-/* The findings of the case that takes longest, ranked. name: its ending says the language. memory: where the rules' records are (ledger.h),
- * which ranking uses; NULL: none. */
-enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, struct kw_store *memory,
-				 struct kw_arena *a, struct kw_finding **out, size_t *count, struct kw_error *err);
+struct kw_rule;
+/* The findings of the case that takes longest, ranked. name: its ending says the language. rules: of kw_rules_load, which takes longer than
+ * this does. memory: where the rules' records are (ledger.h), which ranking uses; NULL: none. */
+enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, const struct kw_rule *rules,
+				 size_t rule_count, struct kw_store *memory, struct kw_arena *a, struct kw_finding **out, size_t *count,
+				 struct kw_error *err);
 struct kw_falls_short;
 /* The timed cases in which the best baseline is faster, each with the finding that says why. */
 enum kw_status kw_explain_shortfalls(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,

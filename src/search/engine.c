@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "explain/ledger.h"
+#include "explain/rule.h"
 #include "search/write.h"
 
 enum { ROUNDS_DEFAULT_MAX = 4096, FALLBACK_POINTS = 3, STEPS_OF_A_ROUND_MAX = 4096 };
@@ -276,7 +277,7 @@ static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const 
 	else if (asked == KW_RUN_USELESS || asked == KW_RUN_TOKENS || asked == KW_RUN_MONEY)
 		s->stop = asked;
 	else if (slow_rounds(r) >= (g->patience ? g->patience : 2))
-		s->stop = KW_RUN_CONVERGED;
+		s->stop = g->patience == KW_PATIENT ? KW_RUN_FLAT : KW_RUN_CONVERGED;
 	else if (max_rounds && s->round >= max_rounds)
 		s->stop = KW_RUN_ROUNDS;
 	else
@@ -410,8 +411,9 @@ static enum kw_status init_search(struct kw_search *s, const struct kw_search_po
 						      : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
 }
 
-static void release_ranked(struct kw_search *s)
+static void release_search(struct kw_search *s)
 {
+	kw_rules_release(s->rules, s->rule_count);
 	for (size_t i = 0; i < s->ranked_count; i++) {
 		kw_verdict_release(s->ranked[i].verdict);
 		kw_free(s->ranked[i].verdict);
@@ -550,7 +552,7 @@ enum kw_status kw_search_run_with(const struct kw_search_ports *ports, const str
 				 (long long)s.run_id);
 	status = close_run(&s, status, out, err);
 	publish(&s, out);
-	release_ranked(&s);
+	release_search(&s);
 	return status;
 }
 
@@ -581,7 +583,7 @@ enum kw_status kw_tune_run_with(const struct kw_search_ports *ports, const struc
 	out->state = status == KW_OK && s.stop == KW_RUN_EXHAUSTED && !out->right ? KW_RUN_NO_CORRECT : s.stop;
 	out->reasons = s.reasons;
 	out->reason_count = s.reason_count;
-	release_ranked(&s);
+	release_search(&s);
 	return status;
 }
 

@@ -111,6 +111,8 @@ struct kw_search {
 	size_t screened_count;
 	const char **reasons;
 	size_t reason_count;
+	struct kw_rule *rules;            /* what findings are made by: loaded when the first are wanted */
+	size_t rule_count;
 };
 
 /* Judges a candidate at its tune point, or finds the verdict that this run's store already has under (candidate, tune text,

@@ -9,7 +9,7 @@
 #include "search/niche.h"
 #include "search/write.h"
 
-enum { ISLANDS = 3, GENERATIONS = 12, MIGRATION = 3, PATIENCE = 4, SHAPES_MAX = 4096 };
+enum { ISLANDS = 3, GENERATIONS = 12, MIGRATION = 3, SHAPES_MAX = 4096 };
 
 struct elite {
 	bool taken;
@@ -212,6 +212,6 @@ const struct kw_strategy kw_strategy_evolve = {
 	.again = again,
 	.end = kw_rounds_end, /* of the first member */
 	.rounds = GENERATIONS,
-	.patience = PATIENCE,
+	.patience = KW_PATIENT,
 	.needs_model = true,
 };

@@ -207,7 +207,7 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 		return KW_OK; /* interrupted: s->stop says so */
 	if (status != KW_OK)
 		return status;
-	if (count == 0 && (s->stop == KW_RUN_EXHAUSTED || s->stop == KW_RUN_CONVERGED || s->stop == KW_RUN_GOAL))
+	if (count == 0 && (s->stop == KW_RUN_EXHAUSTED || s->stop == KW_RUN_CONVERGED || s->stop == KW_RUN_FLAT || s->stop == KW_RUN_GOAL))
 		s->stop = KW_RUN_NO_CORRECT;
 	status = make_list(s, handed, count, &out->list, err);
 	if (status == KW_OK && count > 0)

@@ -23,6 +23,7 @@ struct kw_step {
 	double predicted;                 /* what is expected of the time, as a share of the best before; 0: nothing was said */
 	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */
 };
+enum { KW_PATIENT = 4 };
 struct kw_strategy {
 	const char *name, *title;         /* title: one line for --help */
 	/* Required. Once, before the first step. *state is the strategy's own (in s->arena or heap). Returns KW_NO with
@@ -39,7 +40,7 @@ struct kw_strategy {
 	/* Optional. How many steps are likely to come (for the time left); -1: unknown. */
 	int (*left)(const struct kw_search *s, const void *state);
 	int rounds;                       /* at most, where the user does not say; 0: as many as it has steps */
-	int patience;                     /* rounds in a row that gain under 5% and end it; 0: two (design 11) */
+	int patience;                     /* rounds in a row that gain under 5% and end it; 0: two (design 11), KW_PATIENT: its end says four */
 	bool needs_model;
 	bool rounds_are_of_parts;         /* the user's limit is passed on to other searches, and is none of its own rounds */
 };

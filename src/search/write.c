@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "explain/judged.h"
+#include "explain/rule.h"
 #include "search/ahead.h"
 
 enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40, AHEAD_MAX_BYTES = 256 << 20 };
@@ -39,7 +40,9 @@ static void add_findings(const struct kw_writer *w, const struct kw_ranked *pare
 			out->finding_count = k->count;
 			return;
 		}
-	if (kw_explain_judged(parent->candidate.source, name, parent->verdict, s->memory, s->arena, &findings, &out->finding_count, &err) != KW_OK)
+	if ((!s->rules && kw_rules_load(s->arena, &s->rules, &s->rule_count, &err) != KW_OK) ||
+	    kw_explain_judged(parent->candidate.source, name, parent->verdict, s->rules, s->rule_count, s->memory, s->arena, &findings,
+			      &out->finding_count, &err) != KW_OK)
 		kw_search_reason(s, "no findings for %s: %s", parent->candidate.name, err.text);
 	out->findings = findings;
 	memmove(w->known + 1, w->known, (KW_KNOWN_FINDINGS - 1) * sizeof(*w->known));

@@ -4,8 +4,11 @@
 
 #include "explain/explain.h"
 #include "explain/judged.h"
+#include "explain/rule.h"
 
 static struct kw_error err;
+static struct kw_rule *rules;
+static size_t rule_count;
 
 /* A verdict with one timed case: how long it took, and what it has to move. */
 static void timed(struct kw_verdict *v, double ns, double bytes, double bytes_per_s)
@@ -80,7 +83,7 @@ static void ranked(struct kw_arena *a)
 
 	timed(&v, 1e6, 1e6, 4e9);
 	v.backend = "c";
-	is_int(kw_explain_judged(serial, "k.c", &v, NULL, a, &f, &n, &err), KW_OK, "a serial sum at a quarter of its roof");
+	is_int(kw_explain_judged(serial, "k.c", &v, rules, rule_count, NULL, a, &f, &n, &err), KW_OK, "a serial sum at a quarter of its roof");
 	at = place(f, n, "serial_reduction");
 	is_int(at, 0, "is told first");
 	ok(place(f, n, "cpu_far_from_roof") > 0, "before what only says that it is far from its roof");
@@ -106,7 +109,7 @@ static void by_record(struct kw_arena *a)
 		kw_ledger_add(memory, "serial_reduction", 0.5, i == 2 ? 0.4 : -0.1, a, &err);
 	timed(&v, 1e6, 1e6, 4e9);
 	v.backend = "c";
-	is_int(kw_explain_judged(source, "k.c", &v, memory, a, &f, &n, &err), KW_OK, "a serial sum, with a bad record of its rule");
+	is_int(kw_explain_judged(source, "k.c", &v, rules, rule_count, memory, a, &f, &n, &err), KW_OK, "a serial sum, with a bad record of its rule");
 	ok(n > 1 && place(f, n, "serial_reduction") > 0, "its finding is no longer first: %d of %zu", place(f, n, "serial_reduction"), n);
 	kw_verdict_release(&v);
 	kw_store_close(memory);
@@ -122,19 +125,21 @@ int main(void)
 	size_t n = 0;
 
 	kw_arena_init(&a, 16 << 20);
+	is_int(kw_rules_load(&a, &rules, &rule_count, &err), KW_OK, "the rules");
 	timed(&v, 1e6, 1e6, 1e12);
-	is_int(kw_explain_judged(source, "k.cu", &v, NULL, &a, &f, &n, &err), KW_OK, "a kernel at a thousandth of its roof");
+	is_int(kw_explain_judged(source, "k.cu", &v, rules, rule_count, NULL, &a, &f, &n, &err), KW_OK, "a kernel at a thousandth of its roof");
 	ok(n > 0, "has findings: %zu", n);
 	ok(all_told(f, n), "each with its evidence and what to do");
 	kw_verdict_release(&v);
 	timed(&v, 0, 0, 0);
 	v.cases[0].has_times = false;
-	is_int(kw_explain_judged(source, "k.cu", &v, NULL, &a, &f, &n, &err), KW_OK, "without a time");
+	is_int(kw_explain_judged(source, "k.cu", &v, rules, rule_count, NULL, &a, &f, &n, &err), KW_OK, "without a time");
 	is_int(n, 0, "nothing is said");
 	kw_verdict_release(&v);
 	ranked(&a);
 	profiled(&a);
 	by_record(&a);
+	kw_rules_release(rules, rule_count);
 	kw_arena_release(&a);
 	return done();
 }

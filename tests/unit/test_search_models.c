@@ -208,6 +208,27 @@ static void test_evolve(void)
 	world_release(&w);
 }
 
+/* Its end names the number of rounds that it waits for. */
+static void test_evolve_ends(void)
+{
+	struct world w;
+	struct script s = { .count = 0 };
+	struct kw_search_result r;
+	struct play p = { .strategy = "evolve", .width = 1 };
+	struct kw_store *store = open_store("evolve_ends");
+
+	world_init(&w, "");
+	for (int i = 0; i < 8; i++)
+		say(&s, "coder", kernel(&w, "k", kw_arena_printf(&w.arena, "int v%d;\n//! ns %d", i, i < 2 ? 2000 - 1000 * i : 1000 + i)));
+	p.model = write_script(&s, &w, "evolve_ends.jsonl");
+	is_int(run(&w, store, &p, &r), KW_OK, "one island, without gain from the third generation on");
+	is_int(r.round_count, 6, "four rounds gained nothing");
+	is_str(kw_run_state_text(r.state), "four rounds in a row gained under 5%", "and so it says");
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
 static void test_ladder(void)
 {
 	struct world w;
@@ -643,6 +664,7 @@ int main(void)
 	test_best_of();
 	test_beam();
 	test_evolve();
+	test_evolve_ends();
 	test_ladder();
 	test_overlap();
 	test_kept_when_it_comes();
