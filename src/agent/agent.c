@@ -20,7 +20,8 @@ struct call {
 	struct kw_answer answer;
 	bool has_answer, wanted, done;
 	bool recalled, unread;                       /* from the store; unread: nobody had made anything of it */
-	bool cut;                                    /* by a budget or the rule of three, behind others of its batch */
+	bool cut;                                    /* not sent: by a budget or the rule of three, behind others of its batch */
+	bool late;                                   /* the run's time was over before its answer came */
 	bool useless;                                /* as far as its text says; a kernel that was judged before is found later */
 	struct kw_model_call row;                    /* with has_answer */
 	enum kw_status status;
@@ -30,6 +31,13 @@ struct call {
 static bool makes_code(enum kw_role r)
 {
 	return r == KW_ROLE_CODER || r == KW_ROLE_DEBUGGER;
+}
+
+static bool is_over(const struct kw_agent *g)
+{
+	int64_t until = atomic_load(&g->until_ns);
+
+	return until && kw_now_ns() >= until;
 }
 
 static bool spent(struct kw_agent *g)
@@ -42,6 +50,8 @@ static bool spent(struct kw_agent *g)
 		g->stop = KW_RUN_USELESS;
 	else if (kw_interrupted())
 		g->stop = KW_RUN_INTERRUPTED;
+	else if (is_over(g))
+		g->stop = KW_RUN_BUDGET;
 	else
 		return false;
 	return true;
@@ -72,7 +82,7 @@ static bool says_nothing(const struct call *c)
 	struct kw_reply reply;
 	struct kw_arena scratch;
 
-	if (!makes_code(c->r->role))
+	if (!makes_code(c->r->role) || c->answer.finish == KW_FINISH_CUT) /* which is not its fault */
 		return false;
 	kw_arena_init(&scratch, scratch_bytes);
 	read_kernel(c, &scratch, &reply);
@@ -202,7 +212,7 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	if (!c->slot)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
 	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .index = g->asked[r->role]++,
-				  .max_tokens = g->opts.max_tokens,
+				  .max_tokens = g->opts.max_tokens, .until_ns = &g->until_ns,
 				  .temperature = g->opts.has_role_temperature[r->role] ? g->opts.role_temperature[r->role] :
 						 r->temperature >= 0 ? r->temperature : g->opts.temperature };
 	status = recall(g, c, a, err);
@@ -283,6 +293,7 @@ static void call_model(struct kw_pending *p, struct kw_store *store, struct call
 	}
 	if (status != KW_OK)
 		kw_answer_release(&c->answer);
+	c->late = status == KW_NO && kw_ask_over(&c->ask);
 	finish(p, c, status);
 }
 
@@ -295,7 +306,7 @@ static void call_all(struct kw_pending *p, struct kw_store *store)
 
 		if (!c->wanted)
 			continue;
-		c->cut = !may_send(p, i);
+		c->cut = !may_send(p, i) || is_over(p->g);
 		if (c->cut)
 			finish(p, c, KW_NO);
 		else
@@ -453,13 +464,17 @@ static enum kw_status settle(struct kw_agent *g, struct call *c, struct kw_arena
 		}
 		if (c->cut)
 			spent(g);
-		return KW_OK;
+		if (!c->late)
+			return KW_OK;
+		g->stop = KW_RUN_BUDGET;
+		turn->late = kw_arena_printf(a, "%s of %s", c->slot, kw_model_spec(c->model));
+		return turn->late ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
 	}
 	count(g, &c->row);
 	status = read_turn(g, c, a, turn, err);
 	if (status == KW_OK && (!c->recalled || c->unread))
 		status = keep(g, c, turn, err);
-	if (status == KW_OK && makes_code(c->r->role)) {
+	if (status == KW_OK && makes_code(c->r->role) && c->answer.finish != KW_FINISH_CUT) {
 		bool useful = turn->reply.kind == KW_REPLY_SOURCE;
 
 		g->useless_in_a_row = useful ? 0 : g->useless_in_a_row + 1;
@@ -548,6 +563,7 @@ static enum kw_status second_chance(struct kw_agent *g, const struct call *first
 		status = settle(g, &p->calls[0], a, &next, err);
 		if (status == KW_OK && next.asked)
 			*turn = next;
+		turn->late = status == KW_OK ? next.late : NULL;
 	}
 	release_pending(p);
 	return status;
@@ -644,6 +660,11 @@ enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *request
 	ended = kw_agent_end(g, p, status == KW_OK ? err : &own);
 	status = status == KW_OK ? ended : status;
 	return status == KW_OK && !any ? KW_NO : status;
+}
+
+void kw_agent_until(struct kw_agent *g, int64_t until_ns)
+{
+	atomic_store(&g->until_ns, until_ns);
 }
 
 enum kw_run_state kw_agent_stop(const struct kw_agent *g)

@@ -59,6 +59,7 @@ struct kw_turn {
 	const char *model;
 	const char *left_out;                       /* of its prompt, for want of room; "" nothing */
 	bool asked;                                 /* false: the budget, or nobody to ask */
+	const char *late;                           /* the call that the run's time did not suffice for, "r2/coder of mailbox:box"; or NULL */
 };
 
 struct kw_agent;
@@ -91,7 +92,9 @@ enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_
 /* The candidate of a request that was answered by now, and is not taken yet: what may be built before its turn. false: not there, or of no
  * use. Nothing is counted or remembered by it. */
 bool kw_agent_peek(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_candidate *out);
-/* Why nobody is asked any more: TOKENS, MONEY, USELESS, INTERRUPTED, or EXHAUSTED (the provider has no more answers). */
+/* When the run's time is over, of kw_now_ns (0: never): what was not answered then is not waited for. May be told again at any time. */
+void kw_agent_until(struct kw_agent *g, int64_t until_ns);
+/* Why nobody is asked any more: BUDGET (its time), TOKENS, MONEY, USELESS, INTERRUPTED, or EXHAUSTED (the provider has no more answers). */
 enum kw_run_state kw_agent_stop(const struct kw_agent *g);
 /* A kernel that needs no further judging: an answer that repeats it is of no use. */
 enum kw_status kw_agent_know(struct kw_agent *g, const char *sha256, struct kw_error *err);

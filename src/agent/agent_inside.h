@@ -26,6 +26,7 @@ struct kw_agent {
 	int useless_in_a_row;
 	int64_t waited_ns;
 	enum kw_run_state stop;
+	_Atomic int64_t until_ns;                    /* of kw_now_ns: when nobody waits for an answer any more; 0: never */
 	void (*watch)(void *arg, const char *role, bool waiting);
 	void *watch_arg;
 };

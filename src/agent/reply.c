@@ -349,6 +349,9 @@ static bool told_by_finish(enum kw_finish finish, struct kw_reply *out)
 	case KW_FINISH_TOO_LONG:
 		no_use(out, KW_REPLY_TOO_LONG, "the prompt does not fit the model's context");
 		return true;
+	case KW_FINISH_CUT:
+		no_use(out, KW_REPLY_TRUNCATED, "the run's time was over in the middle of the answer");
+		return true;
 	case KW_FINISH_OVERFLOW:
 		no_use(out, KW_REPLY_TOO_LARGE, "the answer has more than %zu MiB; write one kernel", KW_ANSWER_MAX_BYTES >> 20);
 		return true;

@@ -173,9 +173,14 @@ static void release(struct exchange *x)
 	kw_http_response_release(&x->http);
 }
 
+static bool over(const void *ask)
+{
+	return kw_ask_over(ask);
+}
+
 static enum kw_status send(struct exchange *x, const struct kw_dialect *d, const struct kw_ask *a, struct kw_error *err)
 {
-	struct kw_http_request r = { .url = x->url, .timeout_ns = x->c->timeout_ns, .on_data = on_data, .arg = x };
+	struct kw_http_request r = { .url = x->url, .timeout_ns = x->c->timeout_ns, .on_data = on_data, .arg = x, .over = over, .over_arg = a };
 	const char *headers[5] = { NULL };
 	struct kw_arena scratch;
 	struct kw_buf text;
@@ -382,7 +387,20 @@ static enum kw_status take(const struct exchange *x, struct kw_answer *out, stru
 	return status;
 }
 
-static enum kw_status pause_for(double seconds, struct kw_error *err)
+/* Nobody waits any more. What has come is paid, and kept. */
+static enum kw_status cut(const struct exchange *x, struct kw_answer *out, struct kw_error *err)
+{
+	const struct kw_reading *r = &x->reading;
+	enum kw_status status;
+
+	if (r->error_status || (!r->text.len && !r->reasoning.len))
+		return kw_fail(err, KW_NO, x->url, "the run's time was over before an answer came");
+	status = take(x, out, err);
+	out->finish = KW_FINISH_CUT;
+	return status;
+}
+
+static enum kw_status pause_for(double seconds, const struct kw_ask *a, struct kw_error *err)
 {
 	int64_t until = kw_now_ns() + (int64_t)(seconds * 1e9);
 
@@ -391,20 +409,22 @@ static enum kw_status pause_for(double seconds, struct kw_error *err)
 
 		if (kw_interrupted())
 			return kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted while waiting to ask a model again");
+		if (kw_ask_over(a))
+			return kw_fail(err, KW_NO, "", "the run's time was over before the model could be asked again");
 		kw_sleep_ns(left < 100000000 ? left : 100000000);
 	}
 	return KW_OK;
 }
 
 /* Waits before the n-th repetition; a server that wants to be left alone for too long ends it. */
-static enum kw_status wait_for(const struct exchange *x, int n, struct kw_error *err)
+static enum kw_status wait_for(const struct exchange *x, const struct kw_ask *a, int n, struct kw_error *err)
 {
 	double s = kw_retry_after_s(x->http.retry_after_ms[0] ? x->http.retry_after_ms : NULL, x->http.retry_after, kw_wall_ms());
 
 	if (s > KW_RETRY_CAP_S)
 		return kw_fail(err, KW_ERR_ENV, x->url, "the server says %d and wants to be asked again in %.0f s; resume the run then",
 			       x->reading.error_status, s);
-	return pause_for(s >= 0 ? s : kw_retry_backoff_s(n, kw_random_u64()), err);
+	return pause_for(s >= 0 ? s : kw_retry_backoff_s(n, kw_random_u64()), a, err);
 }
 
 enum kw_status kw_chat_ask(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err)
@@ -429,10 +449,13 @@ enum kw_status kw_chat_ask(void *state, const struct kw_ask *a, struct kw_answer
 		v = status == KW_OK ? judge(c, &x, &d, a) : FINAL;
 		if (status == KW_OK && v == GOOD)
 			status = take(&x, out, err);
-		else if (status == KW_OK && (v == FINAL || (v == AGAIN && failures >= c->retries) || adapts >= ADAPTS_MAX))
+		else if (status == KW_OK && kw_ask_over(a)) {
+			status = cut(&x, out, err);
+			v = GOOD;
+		} else if (status == KW_OK && (v == FINAL || (v == AGAIN && failures >= c->retries) || adapts >= ADAPTS_MAX))
 			status = give_up(&x, failures + 1, err);
 		else if (status == KW_OK && v == AGAIN)
-			status = wait_for(&x, ++failures, err);
+			status = wait_for(&x, a, ++failures, err);
 		adapts += v == OTHERWISE;
 		release(&x);
 		if (status != KW_OK || v == GOOD)

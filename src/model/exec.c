@@ -1,10 +1,12 @@
 /* Provider `exec`: a command of the user's shell. The prompt is its input, the answer its output. */
 #include "model/provider.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/proc.h"
 
 enum { TIMEOUT_S = 1800, ENV_MAX = 4096 };
@@ -74,6 +76,14 @@ static enum kw_status judge_end(const struct exec *e, const struct kw_proc_resul
 	return KW_OK;
 }
 
+/* Until its own limit or the end of the run's time, whichever comes first. */
+static int time_left(const struct exec *e, const struct kw_ask *a)
+{
+	int64_t until = a->until_ns ? atomic_load(a->until_ns) : 0, left = until ? (until - kw_now_ns()) / 1000000 + 1 : e->timeout_ms;
+
+	return left < 1 ? 1 : left < e->timeout_ms ? (int)left : e->timeout_ms;
+}
+
 static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err)
 {
 	const struct exec *e = state;
@@ -83,13 +93,15 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	struct kw_proc_result r;
 	enum kw_status status;
 
+	o.timeout_ms = time_left(e, a);
 	o.env = environment(a, &out->arena);
 	if (!o.env)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a command");
 	status = kw_proc_run(argv, &o, &r, err);
 	if (status != KW_OK)
 		return status;
-	status = judge_end(e, &r, err);
+	status = r.timed_out && kw_ask_over(a) ? kw_fail(err, KW_NO, "", "the run's time was over before '%.100s' answered", e->command)
+					       : judge_end(e, &r, err);
 	if (status == KW_OK) {
 		out->finish = r.truncated ? KW_FINISH_OVERFLOW : KW_FINISH_STOP;
 		status = kw_answer_take_text(out, r.out.ptr ? r.out.ptr : "", r.out.len, err);

@@ -62,12 +62,13 @@ static size_t on_header(char *line, size_t one, size_t count, void *arg)
 
 static int on_progress(void *arg, int64_t down_total, int64_t down, int64_t up_total, int64_t up)
 {
-	(void)arg;
+	const struct transfer *t = arg;
+
 	(void)down_total;
 	(void)down;
 	(void)up_total;
 	(void)up;
-	return kw_interrupted();
+	return kw_interrupted() || (t->r->over && t->r->over(t->r->over_arg));
 }
 
 /* What libcurl's code means for us. */
@@ -122,6 +123,7 @@ static void set_up(const struct kw_curl *c, void *h, struct transfer *t, void *h
 	c->easy_setopt(h, KW_CURLOPT_HEADERDATA, t);
 	c->easy_setopt(h, KW_CURLOPT_NOPROGRESS, 0L);
 	c->easy_setopt(h, KW_CURLOPT_XFERINFOFUNCTION, on_progress);
+	c->easy_setopt(h, KW_CURLOPT_XFERINFODATA, t);
 	c->easy_setopt(h, KW_CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
 	c->easy_setopt(h, KW_CURLOPT_LOW_SPEED_LIMIT, 1L);
 	c->easy_setopt(h, KW_CURLOPT_LOW_SPEED_TIME, silent_s > 0 ? silent_s : 1L);

@@ -17,6 +17,9 @@ struct kw_http_request {
 	/* Bytes of the body of a 2xx answer as they come; false: no more is wanted. */
 	bool (*on_data)(void *arg, const char *bytes, size_t len);
 	void *arg;
+	/* Asked about once a second: whether nobody wants the answer any more. NULL: never. */
+	bool (*over)(const void *over_arg);
+	const void *over_arg;
 };
 /* What became of it. */
 enum kw_http_end {

@@ -98,7 +98,7 @@ static enum kw_status lay_down(const struct mailbox *m, const char *text, int af
 }
 
 /* Waits until the file is there, has something in it and does not change any more. */
-static enum kw_status await(const struct mailbox *m, const char *path, struct kw_error *err)
+static enum kw_status await(const struct mailbox *m, const struct kw_ask *a, const char *path, struct kw_error *err)
 {
 	int64_t start = kw_now_ns(), size = -1;
 	struct timespec changed = { 0 };
@@ -115,6 +115,8 @@ static enum kw_status await(const struct mailbox *m, const char *path, struct kw
 		if (m->timeout_ns && kw_now_ns() - start > m->timeout_ns)
 			return kw_fail(err, KW_ERR_ENV, path, "no answer came in %lld s",
 				       (long long)(m->timeout_ns / 1000000000));
+		if (kw_ask_over(a))
+			return kw_fail(err, KW_NO, path, "the run's time was over before an answer came");
 		kw_sleep_ns(poll_ns);
 	}
 	return kw_fail(err, KW_ERR_INTERRUPTED, path, "interrupted while waiting for this answer");
@@ -156,7 +158,7 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	if (status == KW_OK && !(path = kw_arena_printf(&scratch, "%s/%04d.answer.md", m->dir, number)))
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
 	if (status == KW_OK)
-		status = await(m, path, err);
+		status = await(m, a, path, err);
 	if (status == KW_OK)
 		status = read_answer(path, out, err);
 	kw_arena_release(&scratch);

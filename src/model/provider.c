@@ -1,5 +1,6 @@
 #include "model/provider.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,13 @@ bool kw_finish_parse(const char *name, enum kw_finish *out)
 			return true;
 		}
 	return false;
+}
+
+bool kw_ask_over(const struct kw_ask *a)
+{
+	int64_t until = a->until_ns ? atomic_load(a->until_ns) : 0;
+
+	return until && kw_now_ns() >= until;
 }
 
 struct kw_model {

@@ -28,7 +28,8 @@
 	X(REFUSED, "refused", "it refused")                                         \
 	X(TOOL, "tool", "it asked for a tool instead of answering")                 \
 	X(TOO_LONG, "too_long", "the prompt does not fit its context")              \
-	X(OVERFLOW, "overflow", "the answer is larger than any kernel")
+	X(OVERFLOW, "overflow", "the answer is larger than any kernel")             \
+	X(CUT, "cut", "the run's time was over before it was done")
 enum kw_finish {
 #define X(e, name, text) KW_FINISH_##e,
 	KW_FINISH_LIST(X)
@@ -47,7 +48,10 @@ struct kw_ask {
 	const char *prompt;
 	int64_t max_tokens;               /* 0: as many as the provider allows */
 	double temperature;               /* negative: the model's own */
+	const _Atomic int64_t *until_ns;  /* of kw_now_ns: when the answer is not wanted any more; may change; NULL or 0: never */
 };
+/* Whether that time has come. */
+bool kw_ask_over(const struct kw_ask *a);
 struct kw_answer {
 	struct kw_arena arena;            /* owns the strings */
 	const char *text, *reasoning;     /* never NULL */
@@ -75,7 +79,7 @@ struct kw_provider {
 	 * is said here, before anything is spent. */
 	enum kw_status (*open)(const char *argument, const struct kw_provider_opts *o, void **state, struct kw_error *err);
 	/* Required. Fills an initialised answer whose strings live in its arena. KW_NO: there is nobody to ask (any more); err
-	 * says why. Must look at kw_interrupted() and return KW_ERR_INTERRUPTED. */
+	 * says why. Must look at kw_interrupted() and return KW_ERR_INTERRUPTED, and where it waits at kw_ask_over(), for KW_NO. */
 	enum kw_status (*ask)(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err);
 	/* Optional. */
 	void (*close)(void *state);

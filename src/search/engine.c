@@ -274,7 +274,7 @@ static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const 
 
 	if (goal_met(s))
 		s->stop = KW_RUN_GOAL;
-	else if (asked == KW_RUN_USELESS || asked == KW_RUN_TOKENS || asked == KW_RUN_MONEY)
+	else if (asked == KW_RUN_USELESS || asked == KW_RUN_TOKENS || asked == KW_RUN_MONEY || asked == KW_RUN_BUDGET)
 		s->stop = asked;
 	else if (slow_rounds(r) >= (g->patience ? g->patience : 2))
 		s->stop = g->patience == KW_PATIENT ? KW_RUN_FLAT : KW_RUN_CONVERGED;

@@ -97,8 +97,19 @@ static bool budget_spent(const struct kw_search *s, int evaluations)
 	return b->max_evaluations && evaluations + provable >= b->max_evaluations;
 }
 
+/* What a model did not answer when the time is spent is not waited for. */
+static void tell_time(const struct kw_search *s)
+{
+	int64_t most = s->opts->budget.max_wall_ns;
+	bool provable = s->screened_count > 0 || s->ranked_count > 0;
+
+	if (s->ports->agent && most)
+		kw_agent_until(s->ports->agent, s->start_ns - s->recalled_ns + most - (provable ? proof_room_ns(s) : 0));
+}
+
 static bool should_stop(struct kw_search *s, int evaluations)
 {
+	tell_time(s);
 	if (kw_interrupted())
 		s->stop = KW_RUN_INTERRUPTED;
 	else if (budget_spent(s, evaluations))

@@ -74,8 +74,10 @@ static enum kw_status ask_coder(struct kw_search *s, struct state *st, const str
 	facts.directive = what;
 	status = r.slot ? kw_agent_ask(s->ports->agent, &r, 1, s->arena, &turn, err)
 			: kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
-	if (status == KW_NO)
+	if (status == KW_NO) {
+		kw_search_late(s, &turn);
 		s->stop = kw_agent_stop(s->ports->agent);
+	}
 	if (status != KW_OK)
 		return status;
 	return kw_writer_step(&st->w, &turn, &facts, what ? kw_writer_line(&st->w, what, STEP_SHOWN) : "a first kernel", step, err);
@@ -132,6 +134,7 @@ static enum kw_status repair(struct kw_search *s, struct state *st, struct kw_st
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
 	status = kw_agent_ask(s->ports->agent, &r, 1, s->arena, &turn, err);
 	if (status == KW_NO) {
+		kw_search_late(s, &turn);
 		s->stop = kw_agent_stop(s->ports->agent);
 		return s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO; /* a recording without this role */
 	}

@@ -182,6 +182,12 @@ static void tell_left_out(struct kw_writer *w, const struct kw_turn *turn, enum 
 	kw_search_reason(w->s, "the prompt for the %s had no room for: %s", kw_role_name(role), turn->left_out);
 }
 
+void kw_search_late(struct kw_search *s, const struct kw_turn *turn)
+{
+	if (turn->late)
+		kw_search_reason(s, "the run's time was over before %s was answered", turn->late);
+}
+
 static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **why,
 				  struct kw_error *err)
 {
@@ -194,6 +200,7 @@ static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *p
 	kw_writer_facts(w, parent, &facts);
 	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
 	if (status == KW_NO) {
+		kw_search_late(w->s, &turn);
 		w->s->stop = kw_agent_stop(w->s->ports->agent);
 		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
 	}
@@ -313,6 +320,7 @@ enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *bes
 	kw_writer_facts(w, best, &facts);
 	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
 	if (status == KW_NO) {
+		kw_search_late(w->s, &turn);
 		w->s->stop = kw_agent_stop(w->s->ports->agent);
 		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
 	}
@@ -390,8 +398,10 @@ enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_
 	enum kw_status status = KW_OK;
 
 	*more = false;
-	while (status == KW_OK && !turn.asked && b->next < b->count)
+	while (status == KW_OK && !turn.asked && b->next < b->count) {
 		status = kw_agent_take(s->ports->agent, b->pending, b->next++, s->arena, &turn, err);
+		kw_search_late(w->s, &turn);
+	}
 	if (status == KW_OK && turn.asked) {
 		*more = true;
 		b->delivered++;

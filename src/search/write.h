@@ -40,6 +40,8 @@ enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *
 /* One answer to a question with those facts as a step: with its candidate and the finding that it follows, or idle and why. KW_NO: s->stop says why nobody was asked. */
 enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const struct kw_prompt_facts *facts, const char *what,
 			      struct kw_step *step, struct kw_error *err);
+/* Where the run's time was over before an answer came: says so. */
+void kw_search_late(struct kw_search *s, const struct kw_turn *turn);
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
 enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *best, const char *slot, const char **objection,
 				struct kw_error *err);

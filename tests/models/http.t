@@ -292,8 +292,21 @@ sub small_context {
 	like($out, qr/the prompt for the coder had no room for: .*pattern/, 'and told');
 }
 
+# An answer that has begun when the run's time is over: it ends there, and what came of it is paid.
+sub out_of_time {
+	my $s = Server->new(sub { my ($n, $r, $c) = @_; print $c Server::head(), Server::chunk({content => "```c\n"}); sleep 60; });
+	kwright('optimize', $task, '--model', 'openai:a-model', '--base-url', $s->url . '/v1', '--store', "$tmp/late", '--budget-time', '3s');
+	my $r = run_json("$tmp/late");
+	is($r->{state}, 'budget spent', 'a run ends with its time, though its model talks on');
+	# On a machine that was busy for all of that time it had not begun.
+	for my $c (@{$r->{calls}}) {
+		is("$c->{finish} $c->{outcome}", 'cut truncated', 'what was said by then is kept');
+		ok($c->{tokens_in} > 100, 'and counted');
+	}
+}
+
 my @tests = (small_context => \&small_context, good => \&good, busy => \&busy, half => \&half, in_stream => \&in_stream, slow => \&slow, refused => \&refused,
 	otherwise => \&otherwise, odd_answers => \&odd_answers, anthropic => \&anthropic, ways => \&ways, self_signed => \&self_signed,
-	a_run => \&a_run);
+	a_run => \&a_run, out_of_time => \&out_of_time);
 while (my ($name, $test) = splice @tests, 0, 2) { $test->() if !@ARGV || grep { $_ eq $name } @ARGV; }
 done();

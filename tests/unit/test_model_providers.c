@@ -223,6 +223,33 @@ static void test_mailbox(void)
 	is_int(kw_model_open(spec, NULL, &m, &err), KW_ERR_IO, "a mailbox that cannot be made");
 }
 
+/* When the run's time is over nobody waits any more. */
+static void test_until(void)
+{
+	static _Atomic int64_t until;
+	char spec[600];
+	struct kw_ask q = ask_of("coder", "r1/coder", 0);
+	struct kw_answer a;
+	struct kw_model *m = open_model("exec:sleep 600", NULL);
+
+	q.until_ns = &until;
+	ok(!kw_ask_over(&q), "a run without a limit is never over");
+	until = kw_now_ns() + 50000000;
+	is_int(kw_model_ask(m, &q, &a, &err), KW_NO, "a command is ended with the run's time");
+	has_str(err.text, "the run's time was over before 'sleep 600' answered", "and so it is told");
+	ok(kw_ask_over(&q), "which is over");
+	kw_answer_release(&a);
+	kw_model_close(m);
+	snprintf(spec, sizeof(spec), "mailbox:%s", temp_file("late"));
+	m = open_model(spec, NULL);
+	until = kw_now_ns() + 50000000;
+	is_int(kw_model_ask(m, &q, &a, &err), KW_NO, "a mailbox that nobody looks into is left");
+	has_str(err.text, "the run's time was over before an answer came", "with its sentence");
+	has_str(err.where, "0001.answer.md", "and where it would have been");
+	kw_answer_release(&a);
+	kw_model_close(m);
+}
+
 int main(void)
 {
 	struct kw_ask q = ask_of("coder", "r1/coder", 0);
@@ -239,6 +266,7 @@ int main(void)
 	bad_recording("no json\n", "");
 	test_exec();
 	test_mailbox();
+	test_until();
 	m = open_model("none", NULL);
 	is_int(kw_model_ask(m, &q, &a, &err), KW_NO, "none answers nothing");
 	kw_answer_release(&a);

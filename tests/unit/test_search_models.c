@@ -62,6 +62,7 @@ static const char *write_script(struct script *s, struct world *w, const char *n
 struct play {
 	const char *strategy, *model;
 	const char *record;
+	int64_t wall_ns;
 	int width, rounds, parallel;
 	int64_t resume, tokens;
 	struct kw_agent_sums sums;
@@ -70,7 +71,7 @@ struct play {
 static enum kw_status run(struct world *w, struct kw_store *store, struct play *p, struct kw_search_result *out)
 {
 	struct kw_search_opts o = { .backend = "c", .device = "cpu", .strategy = p->strategy, .resume_run = p->resume, .width = p->width,
-				    .budget = { .max_rounds = p->rounds } };
+				    .budget = { .max_rounds = p->rounds, .max_wall_ns = p->wall_ns } };
 	struct kw_search_ports ports = w->ports;
 	enum kw_status status;
 
@@ -224,6 +225,30 @@ static void test_evolve_ends(void)
 	is_int(run(&w, store, &p, &r), KW_OK, "one island, without gain from the third generation on");
 	is_int(r.round_count, 6, "four rounds gained nothing");
 	is_str(kw_run_state_text(r.state), "four rounds in a row gained under 5%", "and so it says");
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+}
+
+/* A mailbox that nobody looks into: the run ends with its time, whatever of it was asked by then. */
+static void test_late(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 2, .wall_ns = 1000000000ll };
+	struct kw_store *store = open_store("late");
+	const char *box;
+	bool told = false;
+
+	world_init(&w, "");
+	box = kw_arena_strdup(&w.arena, temp_file("nobody"));
+	p.model = kw_arena_printf(&w.arena, "mailbox:%s", box);
+	is_int(run(&w, store, &p, &r), KW_OK, "answers that never come");
+	is_int(r.state, KW_RUN_BUDGET, "are waited for until the run's time is over");
+	for (size_t i = 0; i < r.reason_count; i++)
+		told = told || strstr(r.reasons[i], "the run's time was over before r1/coder/1 of mailbox:");
+	/* On a machine that was busy for all of that time nothing was asked. */
+	ok(told || !kw_path_exists(kw_path_join(&w.arena, box, "0001.prompt.md")), "and it says whose");
 	kw_search_result_release(&r);
 	kw_store_close(store);
 	world_release(&w);
@@ -665,6 +690,7 @@ int main(void)
 	test_beam();
 	test_evolve();
 	test_evolve_ends();
+	test_late();
 	test_ladder();
 	test_overlap();
 	test_kept_when_it_comes();
