@@ -185,6 +185,9 @@ static int by_total(const void *x, const void *y)
 
 static bool same(const struct kw_launch *p, const struct kw_launch *q)
 {
+	/* A log has a kernel once for each architecture that it was compiled for. */
+	if (p->value[KW_M_ARCH] < q->value[KW_M_ARCH] || p->value[KW_M_ARCH] > q->value[KW_M_ARCH])
+		return false;
 	return strcmp(p->kernel, q->kernel) == 0 && memcmp(p->grid, q->grid, sizeof(p->grid)) == 0 &&
 	       memcmp(p->block, q->block, sizeof(p->block)) == 0;
 }

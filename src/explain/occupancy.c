@@ -5,7 +5,7 @@
 
 #include "explain/explain.h"
 
-enum { REGISTERS = 65536, REGISTER_UNIT = 256, WARP = 32, SMEM_UNIT = 128 };
+enum { REGISTERS = 16384, PARTITIONS = 4, REGISTER_UNIT = 256, WARP = 32, SMEM_UNIT = 128 }; /* registers of a quarter of an SM */
 
 struct room {
 	int threads_sm, blocks_sm;
@@ -20,30 +20,37 @@ static struct room room_of(const struct kw_launch *k)
 
 	if (cc == 75)
 		r = (struct room){ 1024, 16, 65536, 0 };
-	else if (cc == 70)
+	else if (cc == 70 || cc == 72 || cc == 52 || cc == 61)
 		r = (struct room){ 2048, 32, 98304, 0 };
+	else if (cc < 70)
+		r = (struct room){ 2048, 32, 65536, 0 };
 	else if (cc == 80)
 		r.smem_sm = 167936;
 	else if (cc == 86 || cc == 89)
 		r = (struct room){ 1536, cc == 86 ? 16 : 24, 102400, 1024 };
-	else if (cc == 90 || cc == 100)
+	else if (cc == 87)
+		r = (struct room){ 1536, 16, 167936, 1024 };
+	else if (cc == 90 || cc == 100 || cc == 103)
 		r.smem_sm = 233472;
-	else if (cc == 120)
+	else if (cc == 110)
+		r = (struct room){ 1536, 24, 233472, 1024 };
+	else if (cc == 120 || cc == 121)
 		r = (struct room){ 1536, 24, 102400, 1024 };
 	return r;
 }
 
+/* Warps get theirs from the quarter of the SM that they run on. */
 static int blocks_by_registers(double registers, int warps)
 {
 	int unit = (int)(ceil(registers * WARP / REGISTER_UNIT) * REGISTER_UNIT);
 
-	return unit > 0 && warps > 0 ? REGISTERS / unit / warps : 1 << 20;
+	return unit > 0 && warps > 0 ? REGISTERS / unit * PARTITIONS / warps : 1 << 20;
 }
 
 /* The most registers a thread with which so many blocks fit. */
 static int registers_for(int blocks, int warps)
 {
-	int unit = REGISTERS / (blocks * warps) / REGISTER_UNIT * REGISTER_UNIT;
+	int here = (blocks * warps + PARTITIONS - 1) / PARTITIONS, unit = REGISTERS / here / REGISTER_UNIT * REGISTER_UNIT;
 
 	return unit / WARP < 255 ? unit / WARP : 255;
 }

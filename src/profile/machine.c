@@ -427,7 +427,8 @@ static bool sass_text(struct kw_str *line, long *address)
 			*line = (struct kw_str){ line->ptr + 1, line->len - 1 };
 		*line = kw_str_trim(*line);
 	}
-	return line->len > 2 && isupper((unsigned char)*line->ptr);
+	/* "Fatbin elf code:" is no opcode: those have small letters only behind a point (HGMMA.64x64x16). */
+	return line->len > 2 && isupper((unsigned char)*line->ptr) && !islower((unsigned char)line->ptr[1]);
 }
 
 /* BRA `(.L_x_3) or BRA 0x1a0. Addresses are labels too. */

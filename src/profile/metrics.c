@@ -395,6 +395,8 @@ static void vote(const char *p, size_t n, int *comma, int *point)
 		*point += 1;
 	else if (points > 1)
 		*comma += 1;
+	else if (points && last <= 2 && n - last - 1 == 1)
+		return; /* as a compute capability (8.9), which has a point in every locale and stands in every row */
 	else if (n - last - 1 != 3 || (last == 1 && p[0] == '0') || last > 3)
 		*(p[last] == ',' ? comma : point) += 1;
 }

@@ -9,10 +9,12 @@
 /* "cycles:u", "cpu_core/cycles/" and "cycles" are one event; hybrid ones of the small cores are left out. */
 static int event_of(struct kw_str name)
 {
-	const char *colon = memrchr(name.ptr, ':', name.len);
+	const char *colon = memrchr(name.ptr, ':', name.len), *slash;
 	int m;
 
-	if (colon && name.ptr + name.len - colon <= 4)
+	if (kw_str_starts(name, "cpu_core/") && (slash = memrchr(name.ptr, '/', name.len)) > name.ptr + 9)
+		name = (struct kw_str){ name.ptr + 9, (size_t)(slash - name.ptr - 9) };
+	else if (colon && name.ptr + name.len - colon <= 4)
 		name.len = (size_t)(colon - name.ptr);
 	m = kw_metric_find(name, KW_QUANTITY_TIME);
 	return m >= 0 ? m : kw_metric_find(name, KW_QUANTITY_COUNT);

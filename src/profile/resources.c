@@ -82,7 +82,8 @@ static double before(struct kw_str s, const char *word)
 	return kw_str_to_f64((struct kw_str){ start, (size_t)(at - start) }, &v) ? v : -1;
 }
 
-static struct kw_launch *function(struct kw_launches *out, struct kw_str name, int line)
+/* fresh: a line with which the report of a function begins, so what was said of the same name before is of another architecture. */
+static struct kw_launch *function(struct kw_launches *out, struct kw_str name, int line, bool fresh)
 {
 	char text[MAX_NAME], plain[128];
 	size_t n = 0;
@@ -96,7 +97,7 @@ static struct kw_launch *function(struct kw_launches *out, struct kw_str name, i
 	snprintf(text, sizeof(text), "%.*s", (int)n, name.ptr);
 	kw_plain_name(text, plain, sizeof(plain));
 	/* "Compiling entry function" and "Function properties" are about the same one. */
-	for (size_t i = out->count; i-- > 0 && i + 4 > out->count;)
+	for (size_t i = out->count; !fresh && i-- > 0 && i + 4 > out->count;)
 		if (strcmp(out->list[i]->id, text) == 0)
 			return out->list[i];
 	if (out->count >= MAX_FUNCTIONS)
@@ -150,10 +151,46 @@ static void vector_line(struct kw_launches *out, struct kw_launch **now, struct 
 	kw_launch_place(*now, vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, number, KW_STR(""));
 }
 
+/* The digits behind a word: "sm_90a" is 90. */
+static bool number_behind(struct kw_str line, const char *word, double *v)
+{
+	struct kw_str behind;
+	size_t n = 0;
+
+	if (!find(line, word, &behind))
+		return false;
+	while (n < behind.len && isdigit((unsigned char)behind.ptr[n]))
+		n++;
+	return kw_str_to_f64((struct kw_str){ behind.ptr, n }, v);
+}
+
+static void set_architecture(struct kw_launch *k, struct kw_str line, const char *word)
+{
+	double v;
+
+	if (k && number_behind(line, word, &v))
+		kw_launch_set(k, KW_M_ARCH, v);
+}
+
+/* "REG:168 STACK:0 SHARED:49152 LOCAL:0 ...", a line of cuobjdump -res-usage. */
+static void usage(struct kw_launch *k, struct kw_str line)
+{
+	static const struct {
+		const char *word;
+		int metric;
+	} list[] = { { " REG:", KW_M_REGISTERS }, { " STACK:", KW_M_STACK }, { " SHARED:", KW_M_STATIC_SMEM } };
+	double v;
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (number_behind(line, list[i].word, &v))
+			kw_launch_set(k, list[i].metric, v);
+}
+
 void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 {
-	struct kw_str rest = { text, len }, line, behind;
+	struct kw_str rest = { text, len }, line, behind, architecture = KW_STR("");
 	struct kw_launch *now = NULL, *loops = NULL;
+	bool foreign = false;
 	int n = 0;
 
 	out->form = "a compiler's log";
@@ -164,27 +201,51 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 		vector_line(out, &loops, line);
 		if (memmem(line.ptr, line.len, "-Rpass-analysis=kernel-resource-usage", 37)) {
 			if (find(line, "Function Name: ", &behind))
-				now = function(out, behind, n);
+				now = function(out, behind, n, false);
 			if (now)
 				amd_remark(now, line);
 			continue;
 		}
-		if (find(line, "Compiling entry function ", &behind) ||
-		    find(line, "Function properties for ", &behind)) {
-			now = function(out, behind, n);
+		if (find(line, "Compiling entry function ", &behind)) {
+			foreign = false;
+			now = function(out, behind, n, true);
+			set_architecture(now, line, " for 'sm_");
+			continue;
+		}
+		if (find(line, "Function properties for ", &behind)) {
+			/* What the runtime on the device brings, cudaMalloc and the like, is nobody's kernel. */
+			foreign = behind.len > 4 && memcmp(behind.ptr, "cuda", 4) == 0 && isupper((unsigned char)behind.ptr[4]);
+			if (foreign)
+				continue;
+			now = function(out, behind, n, false);
+			continue;
+		}
+		if (foreign)
+			continue;
+		/* cuobjdump -res-usage */
+		if (find(line, "arch = sm_", &behind))
+			architecture = line;
+		if (kw_str_starts(kw_str_trim(line), "Function ") && line.ptr[line.len - 1] == ':') {
+			find(line, "Function ", &behind);
+			now = function(out, behind, n, true);
+			set_architecture(now, architecture, "arch = sm_");
+			continue;
+		}
+		if (now && find(line, " REG:", &behind) && find(line, " STACK:", &behind)) {
+			usage(now, line);
 			continue;
 		}
 		if (find(line, "spilled to local memory in function ", &behind)) {
-			now = function(out, behind, n);
+			now = function(out, behind, n, false);
 			if (!now)
 				continue;
 		}
 		if (!now && (memmem(line.ptr, line.len, "bytes spill", 11) ||
 			     (find(line, ": Used ", &behind) && memmem(behind.ptr, behind.len, "registers", 9))))
-			now = function(out, KW_STR(""), n);
+			now = function(out, KW_STR(""), n, false);
 		/* "162 registers/thread, 512 threads": somebody's report. */
 		if (!now && before(line, "registers") > 0 && before(line, "threads") > 0)
-			now = function(out, KW_STR(""), n);
+			now = function(out, KW_STR(""), n, false);
 		if (!now)
 			continue;
 		if (!find(line, "Used ", &behind) && !find(line, "Compiling", &behind)) {

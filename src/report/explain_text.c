@@ -139,6 +139,8 @@ static void launch(const struct kw_explained *e, size_t of, bool whole, struct k
 	size_t shown = whole ? e->count : e->count < SHOWN_FINDINGS ? e->count : SHOWN_FINDINGS;
 
 	kw_buf_printf(out, "%s%s", k->kernel[0] ? k->kernel : "launch ", k->kernel[0] ? "" : k->id);
+	if (kw_launch_has(k, KW_M_ARCH))
+		kw_buf_printf(out, ", compiled for sm_%.0f", k->value[KW_M_ARCH]);
 	if (of > 1)
 		kw_buf_printf(out, " (the longest of %zu launches)", of);
 	kw_buf_addc(out, '\n');
