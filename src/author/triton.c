@@ -44,8 +44,8 @@ static const struct {
 	{ "round", "libdevice.rint($0)" },
 	{ "trunc", "libdevice.trunc($0)" },
 	{ "sign", "tl.where($0 > 0, 1.0, tl.where($0 < 0, -1.0, 0.0))" },
-	{ "floor_divide", "tl.floor($0 / $1)" },
-	{ "remainder", "($0 - $1 * tl.floor($0 / $1))" },
+	{ "floor_divide", "floor_div_float($0, $1)" },
+	{ "remainder", "floor_mod_float($0, $1)" },
 	{ "where", "tl.where($0, $1, $2)" },
 	{ "gelu", "(0.5 * $0 * (1.0 + tl.erf(0.7071067811865476 * $0)))" },
 	{ NULL, NULL },
@@ -244,6 +244,30 @@ static const char *put_args(struct writer *w, const struct kw_node *n, const cha
 	return s;
 }
 
+/* Narrow whole numbers are held in 32 bits: what may be beyond their own goes through their type, where it wraps. */
+static const char *narrowed(struct writer *w, enum kw_dtype d, const char *text)
+{
+	const char *type = d == KW_U8 ? "tl.uint8" : d == KW_I8 ? "tl.int8" : d == KW_I16 ? "tl.int16" : NULL;
+
+	return type ? kw_au_printf(w->e, "%s.to(%s).to(tl.int32)", text, type) : text;
+}
+
+/* A float as a whole number: towards 0, and within the range of d. */
+static const char *saturated(struct writer *w, enum kw_dtype d, const char *text)
+{
+	static const struct {
+		enum kw_dtype d;
+		const char *range; /* low, high, and the largest float below */
+	} ranges[] = { { KW_U8, "0.0, 255, 255.0" }, { KW_I8, "-128.0, 127, 127.0" }, { KW_I16, "-32768.0, 32767, 32767.0" },
+		       { KW_I32, "-2147483648.0, 2147483647, 2147483520.0" },
+		       { KW_I64, "-9223372036854775808.0, 9223372036854775807, 9223371487098961920.0" } };
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (ranges[i].d == d)
+			text = kw_au_printf(w->e, "to_whole(%s, %s, %s)", text, ranges[i].range, type_name(d));
+	return text;
+}
+
 static const char *cast(struct writer *w, const struct kw_node *n)
 {
 	static const struct {
@@ -259,7 +283,9 @@ static const char *cast(struct writer *w, const struct kw_node *n)
 			return kw_au_printf(w->e, "%s.to(%s).to(tl.float32)", from, narrow[i].name);
 	if (n->dtype == KW_BOOL)
 		return kw_au_printf(w->e, "(%s != 0)", from);
-	return kw_au_printf(w->e, "%s.to(%s)", from, type_name(n->dtype));
+	if (!kw_dtype_is_float(n->dtype) && kw_dtype_is_float(n->args[0]->dtype))
+		return saturated(w, n->dtype, from);
+	return narrowed(w, n->dtype, kw_au_printf(w->e, "%s.to(%s)", from, type_name(n->dtype)));
 }
 
 /* Whole numbers and truth values among floats. */
@@ -314,6 +340,8 @@ static const char *elementwise(struct writer *w, const struct kw_node *n)
 	for (size_t i = 0; !text && !flt && whole[i].op; i++)
 		if (strcmp(whole[i].op, kw_au_op(n)) == 0)
 			text = put_args(w, n, whole[i].text);
+	if (text && kw_expr_wraps(n))
+		text = narrowed(w, n->dtype, text);
 	return text ? text : no(w->e, kw_arena_printf(w->e->g->arena, "%s has no Triton form", kw_au_op(n)));
 }
 
@@ -551,31 +579,6 @@ const char *kw_au_triton_stores(struct kw_au_emit *e)
 	for (size_t i = 0; i < e->g->expr->output_count; i++)
 		store(&w, i);
 	return w.outer;
-}
-
-/* Triton's own // and % of whole numbers are C's. */
-static const char floor_text[] =
-	"@triton.jit\n"
-	"def floor_div(a, b):\n"
-	"    \"\"\"Rounded down, and 0 where b is 0; one of the two may be a plain number.\"\"\"\n"
-	"    b = b + a * 0\n"
-	"    d = tl.where((b == 0) | (b == -1), 1, b)\n"
-	"    q = a // d\n"
-	"    r = a - q * d\n"
-	"    q = tl.where((r != 0) & ((r < 0) != (d < 0)), q - 1, q)\n"
-	"    return tl.where(b == 0, 0, tl.where(b == -1, 0 - a, q))\n"
-	"@triton.jit\n"
-	"def floor_mod(a, b):\n"
-	"    \"\"\"What is left then: it has the sign of b.\"\"\"\n"
-	"    b = b + a * 0\n"
-	"    return tl.where(b == 0, 0, a - floor_div(a, b) * b)\n";
-
-const char *kw_au_triton_imports(struct kw_au_emit *e, const char *text)
-{
-	bool floors = strstr(text, "floor_div(") || strstr(text, "floor_mod(");
-
-	return kw_au_printf(e, "%s%s", strstr(text, "libdevice.") ? "from triton.language.extra import libdevice\n" : "",
-			    floors ? floor_text : "");
 }
 
 /* ---- the loops of a pattern ---- */

@@ -65,7 +65,7 @@ double kw_dtype_max(enum kw_dtype d);
 void kw_dtype_to_f64(enum kw_dtype d, const void *src, double *dst, size_t n);
 void kw_dtype_from_f64(enum kw_dtype d, const double *src, void *dst, size_t n);
 /* Whole numbers as d would hold them when it is stored to: modulo 2^bits, as in C, numpy and PyTorch.
- * For whole dtypes; i64, bool and what is no number stay. */
-void kw_dtype_wrap(enum kw_dtype d, double *v, size_t n);
+ * For whole dtypes; i64, bool and what is no number stay. Whether one of them was beyond. */
+bool kw_dtype_wrap(enum kw_dtype d, double *v, size_t n);
 
 #endif

@@ -179,16 +179,20 @@ void kw_dtype_from_f64(enum kw_dtype d, const double *src, void *dst, size_t n)
 	}
 }
 
-void kw_dtype_wrap(enum kw_dtype d, double *v, size_t n)
+bool kw_dtype_wrap(enum kw_dtype d, double *v, size_t n)
 {
 	const struct kw_dtype_info *info = kw_dtype_info(d);
 	double span, low;
+	size_t beyond = 0;
 
 	if (info->cls != KW_CLASS_INT || d == KW_I64)
-		return;
+		return false;
 	span = (double)(1LL << info->bits);
 	low = d == KW_U8 ? 0 : -span / 2;
 	for (size_t i = 0; i < n; i++)
-		if (v[i] < low || v[i] >= low + span)
+		if (v[i] < low || v[i] >= low + span) {
 			v[i] -= span * floor((v[i] - low) / span);
+			beyond++;
+		}
+	return beyond > 0;
 }

@@ -32,6 +32,7 @@ struct audit {
 	size_t count;
 	bool nomem;
 	bool part;                        /* outputs are looked at in part: at both ends */
+	bool wrapped;                     /* whole numbers went beyond their dtype: it was said */
 	int evaluated;                    /* how often that could be done */
 	bool dear;                        /* it was left out, as it takes too long */
 };
@@ -271,6 +272,14 @@ static bool invent(const struct audit *t, struct kw_arena *a, struct kw_case *c)
 
 /* ---- evaluation ---- */
 
+/* Right, if it is meant so: the evaluator does as numpy and PyTorch do. */
+static void note_wrapped(struct audit *t, const struct kw_node *n)
+{
+	t->wrapped = true;
+	audit_label(t, "wraps: line %d, column %d: %s goes beyond %s, and wraps as in numpy; i32(...) or i64(...) of its inputs gives it room",
+		    xe(t->e)->file_line + n->line - 1, xe(t->e)->file_column + n->column - 1, n->op->name, kw_dtype_name(n->dtype));
+}
+
 /* The first elements of an output, at most limit; with t->part as many of its last ones behind them. */
 static double *evaluate(struct audit *t, const struct trial *r, int output, int threads, int64_t limit,
 			int64_t *count)
@@ -304,6 +313,8 @@ static double *evaluate(struct audit *t, const struct trial *r, int output, int 
 			out = NULL;
 		}
 	}
+	if (ev && !t->wrapped && kw_eval_wrapped(ev))
+		note_wrapped(t, kw_eval_wrapped(ev));
 	kw_eval_free(ev);
 	t->evaluated += out != NULL;
 	return out;
@@ -434,7 +445,7 @@ static bool never_negative(const struct kw_node *n, int depth)
 		return n->value >= 0;
 	if (n->kind == KW_NODE_DIM || n->dtype == KW_BOOL || n->dtype == KW_U8)
 		return true;
-	if (!n->op || depth > 20)
+	if (!n->op || depth > 20 || kw_expr_wraps(n))
 		return false;
 	switch (n->op->id) {
 	case OP_EXP: case OP_EXP2: case OP_SQUARE: case OP_ABS: case OP_SQRT: case OP_RSQRT: case OP_SIGMOID: case OP_RELU:

@@ -37,8 +37,11 @@ static const char intro[] =
 	"whole numbers if the expression gives floats.\n"
 	"\n"
 	"The expected values are computed in f64 whatever the dtypes are. Only explicit conversions to narrower dtypes round.\n"
-	"Whole numbers are computed in f64 too: exact up to 2^53. They wrap when they are stored, or converted, to a narrower whole\n"
-	"dtype. Numpy and PyTorch wrap after each operation, which shows where what has overflowed is divided or compared.\n";
+	"Whole numbers narrower than 64 bits wrap after each operation, as in numpy and PyTorch: `(x + y) // 2` of u8 is not the\n"
+	"mean of 200 and 100. `i32(x)` gives room, and `kwright task check` says where something wraps. i64 is computed in f64:\n"
+	"exact up to 2^53, and it does not wrap.\n\n"
+	"`//` and `%` of floats are numpy's, made from fmod: 1 // 0.1 is 9, a // 0 is inf or NaN, a % 0 is NaN, and a remainder of 0\n"
+	"has the sign of the divisor.\n";
 
 static const struct {
 	enum op_id first;

@@ -50,7 +50,7 @@ static void nest_make(const struct ctx *c, const struct kw_node *n, const struct
 }
 
 /* One inner run: operand k starts at p[k], stride 0 or 1. */
-static void run_any(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
+static void run(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
 {
 	enum op_id id = n->op->id;
 
@@ -90,16 +90,6 @@ static void run_any(const struct kw_node *n, const double *const *p, const bool 
 	}
 }
 
-/* Whole numbers have no infinity: divided by 0 they give 0, as in numpy. */
-static void run(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count)
-{
-	run_any(n, p, repeated, out, count);
-	if (kw_dtype_is_float(n->dtype) || (n->op->id != OP_FLOORDIV && n->op->id != OP_MOD))
-		return;
-	for (int64_t i = 0; i < count; i++)
-		out[i] = out[i] - out[i] == 0 ? out[i] : 0.0;
-}
-
 static bool arange(const struct ctx *c, const struct kw_node *n, const struct box *x, double *out)
 {
 	const int64_t *sym = c->ev->b->sym[n->id];
@@ -135,12 +125,6 @@ static bool cast(struct ctx *c, const struct kw_node *n, const struct box *x, do
 	return true;
 }
 
-static void not_whole(const double *p, double *out, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		out[i] = (double)~(int64_t)p[i];
-}
-
 /* The one seed of this draw. */
 static const double *other_seed(struct ctx *c, const struct kw_node *n, const double *seed)
 {
@@ -155,7 +139,7 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 {
 	const double *base[MAX_ELEM_ARGS], *p[MAX_ELEM_ARGS];
 	int64_t at[KW_MAX_RANK] = { 0 }, inner, rows = 1;
-	bool repeated[MAX_ELEM_ARGS];
+	bool repeated[MAX_ELEM_ARGS], exact = whole_is_exact(n), beyond = false;
 	struct nest t;
 
 	if (n->op->id == OP_ARANGE)
@@ -172,7 +156,8 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 	if (n->op->id == OP_UNIFORM && c->ev->draw && !(base[0] = other_seed(c, n, base[0])))
 		return false;
 	if (n->op->id == OP_NOT && kw_dtype_info(n->dtype)->cls == KW_CLASS_INT) {
-		not_whole(base[0], out, box_volume(x, n->rank));
+		whole_not(base[0], out, box_volume(x, n->rank));
+		whole_finish(c, n, out, box_volume(x, n->rank), false);
 		return true;
 	}
 	nest_make(c, n, x, &t);
@@ -184,7 +169,10 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 		p[k] = base[k];
 	}
 	for (int64_t r = 0; r < rows; r++) {
-		run(n, p, repeated, out + r * inner, inner);
+		if (exact)
+			whole_run(n, p, repeated, out + r * inner, inner, &beyond);
+		else
+			run(n, p, repeated, out + r * inner, inner);
 		for (int i = t.rank - 2; i >= 0; i--) {
 			bool more = ++at[i] < t.count[i];
 			for (int k = 0; k < n->arg_count; k++)
@@ -194,6 +182,8 @@ bool eval_elementwise(struct ctx *c, const struct kw_node *n, const struct box *
 			at[i] = 0;
 		}
 	}
+	if (!kw_dtype_is_float(n->dtype))
+		whole_finish(c, n, out, rows * inner, beyond);
 	return true;
 }
 

@@ -68,6 +68,7 @@ struct kw_eval {
 	struct kw_bound *b;
 	struct kw_view *inputs;
 	double *params;
+	atomic_int wrapped;               /* 1 + id of a node whose whole numbers went beyond its dtype; 0: none did */
 	bool f32, coarse;                 /* coarse: f64 and i64 nodes lose as many bits as f32 has fewer */
 	uint64_t noise;                   /* 0: none */
 	int64_t draw;                     /* added to every seed, times DRAW_STEP */
@@ -130,6 +131,13 @@ bool eval_window(struct ctx *c, const struct kw_node *n, const struct box *x, do
 bool eval_gather(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 bool eval_recurrent(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
 bool eval_input(struct ctx *c, const struct kw_node *n, const struct box *x, double *out);
+
+/* eval_whole.c: one run of whole numbers, as run() of eval_elem.c does it of floats; and what follows it: division by 0, and
+ * wrapping to n's dtype. */
+bool whole_is_exact(const struct kw_node *n); /* whether whole_run() computes it, in 64 bits instead of in doubles */
+void whole_run(const struct kw_node *n, const double *const *p, const bool *repeated, double *out, int64_t count, bool *beyond);
+void whole_not(const double *p, double *out, int64_t count);
+void whole_finish(struct ctx *c, const struct kw_node *n, double *out, int64_t count, bool beyond);
 
 /* eval_math.c: vectorised loops. */
 void vec_round(enum rounding r, double *x, int64_t n);

@@ -187,13 +187,24 @@ INLINE double min_one(double x, double y) { return x < y || x != x ? x : y; }
 /* y NaN: x > NaN is false, so y */
 INLINE double relu_one(double x) { return x < 0 ? 0.0 : x; }
 INLINE double sign_one(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
+/* As numpy: from fmod, which is exact, since a quotient that is rounded up may reach a whole number that x / y does not. */
 INLINE double mod_one(double x, double y)
 {
 	double r = fmod(x, y);
 
-	return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+	r = r != 0 && (r < 0) != (y < 0) ? r + y : r;
+	return r == 0 ? copysign(0.0, y) : r;
 }
-INLINE double floordiv_one(double x, double y) { return floor(x / y); }
+INLINE double floordiv_one(double x, double y)
+{
+	double r = fmod(x, y), q = (x - r) / y, whole;
+
+	q -= r != 0 && (r < 0) != (y < 0) ? 1.0 : 0.0;
+	whole = floor(q);
+	whole += q - whole > 0.5 ? 1.0 : 0.0;
+	whole = q == 0 ? copysign(0.0, x / y) : whole;
+	return y == 0 ? x / y : whole;
+}
 
 #define UNARY(name, e)                                                            \
 	CLONES static void v_##name(const double *xs, double *out, int64_t n)     \

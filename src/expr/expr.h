@@ -131,6 +131,9 @@ struct kw_cost {
 };
 void kw_expr_cost(const struct kw_bound *b, struct kw_cost *out);
 
+/* Whether whole numbers that n computes may be beyond its dtype. They wrap there, after each operation, as in numpy and PyTorch;
+ * i64 is computed as if it had no end. */
+bool kw_expr_wraps(const struct kw_node *n);
 /* Whether the smallest error can cost a whole step: floor, round, casts to whole numbers ... */
 bool kw_expr_has_steps(const struct kw_expr *e);
 
@@ -169,6 +172,9 @@ enum kw_status kw_eval_prepare(struct kw_eval *ev, bool whole, struct kw_error *
 /* The box start..start+count of an output, row-major, into out (product of count doubles). Thread-safe. */
 enum kw_status kw_eval_box(struct kw_eval *ev, int output, const int64_t *start, const int64_t *count,
 			   double *out, struct kw_error *err);
+/* An operation, of the lowered graph, whose whole numbers went beyond its dtype and wrapped in what was evaluated so far; NULL:
+ * none did. */
+const struct kw_node *kw_eval_wrapped(const struct kw_eval *ev);
 /* How to cut the whole output into boxes that are cheap to evaluate (all boxes equal but the last ones);
  * about target_elements each. */
 void kw_eval_chunk(const struct kw_eval *ev, int output, int64_t target_elements, int64_t count[KW_MAX_RANK]);

@@ -91,7 +91,7 @@ static const char *whole_function(struct gen *g, enum op_id op, const char *a, c
 {
 	if (op == OP_FLOORDIV)
 		return naive_text(g, "floor_div(%s, %s)", a, b);
-	return naive_text(g, "(%s - floor_div(%s, %s) * %s)", a, a, b, b);
+	return naive_text(g, "(%s == 0 ? 0 : %s - floor_div(%s, %s) * %s)", b, a, a, b, b);
 }
 
 /* Operations that name an argument twice; v are names or numbers. */
@@ -110,23 +110,18 @@ static const char *repeated(struct gen *g, const struct kw_node *n, const char *
 	case OP_SIGN: return naive_text(g, "(%s > 0 ? %s : %s < 0 ? %s : %s)", a, naive_number(g, 1, c), a,
 					naive_number(g, -1, c), a);
 	case OP_ABS: return whole ? naive_text(g, "(%s < 0 ? -%s : %s)", a, a, a) : naive_text(g, "fabs%s(%s)", f, a);
-	case OP_FLOORDIV: return whole ? whole_function(g, OP_FLOORDIV, a, b) : naive_text(g, "floor%s(%s / %s)", f, a, b);
+	case OP_FLOORDIV: return whole ? whole_function(g, OP_FLOORDIV, a, b) :
+					 naive_text(g, "kw_floor_div%s(%s, %s)", c == CT_F32 ? "f" : "", a, b);
 	case OP_MOD: return whole ? whole_function(g, OP_MOD, a, b) :
-			    g->wide ? naive_text(g, "mod_of(%s, %s)", a, b) :
-			    naive_text(g, "(%s - floor%s(%s / %s) * %s)", a, f, a, b, b);
+				    naive_text(g, "kw_floor_mod%s(%s, %s)", c == CT_F32 ? "f" : "", a, b);
 	default: return NULL;
 	}
 }
 
-/* A double as a whole number of dtype d: towards 0, and within its range. */
-static const char *saturated(struct gen *g, enum kw_dtype d, const char *v)
+/* A float as a whole number of dtype d: towards 0, and within its range. */
+static const char *saturated(struct gen *g, enum kw_dtype d, enum ctype from, const char *v)
 {
-	int bits = kw_dtype_info(d)->bits;
-
-	if (d == KW_I64)
-		return naive_text(g, "to_whole(%s, %s, %s)", v, g->lang->i64_min, g->lang->i64_max);
-	return naive_text(g, "to_whole(%s, %lld, %lld)", v, d == KW_U8 ? 0LL : -(1LL << (bits - 1)),
-			  (1LL << (d == KW_U8 ? 8 : bits - 1)) - 1);
+	return naive_text(g, "(int64_t)kw_%s_from_%s(%s)", kw_dtype_name(d), from == CT_F64 ? "f64" : "f32", v);
 }
 
 /* In a reference: as the judge converts. v is a double or an int64_t. */
@@ -139,7 +134,7 @@ static const char *wide_cast(struct gen *g, enum kw_dtype from, enum kw_dtype d,
 	if (info->cls != KW_CLASS_INT || from == d)
 		return v;
 	if (kw_dtype_is_float(from))
-		return saturated(g, d, v);
+		return saturated(g, d, CT_F64, v);
 	return d == KW_I64 ? v : naive_text(g, "(int64_t)(%s)%s", info->ctype, v);
 }
 
@@ -149,6 +144,7 @@ static const char *cast(struct gen *g, const struct kw_node *n, const struct at 
 	const struct kw_node *x = n->args[0];
 	const struct kw_dtype_info *info = kw_dtype_info(n->dtype);
 	enum ctype from = naive_ctype(g, x->dtype), to = naive_ctype(g, n->dtype);
+	bool odd = from == CT_F64 && !g->lang->gpu; /* rounded once; a baseline for a GPU keeps the two that one writes */
 	struct at inner[KW_MAX_RANK] = { 0 };
 	const char *v;
 
@@ -159,9 +155,12 @@ static const char *cast(struct gen *g, const struct kw_node *n, const struct at 
 		v = naive_value_as(g, x, inner, s, info->cls == KW_CLASS_INT ? from : to);
 		return wide_cast(g, x->dtype, n->dtype, v);
 	}
+	if (info->cls == KW_CLASS_INT && kw_dtype_is_float(x->dtype))
+		return saturated(g, n->dtype, from, naive_value(g, x, inner, s));
 	v = naive_value_as(g, x, inner, s, to);
 	if (info->cls == KW_CLASS_FLOAT && info->bits < 32)
-		return naive_text(g, "kw_%s_to_f32(kw_%s_from_f32(%s))", info->name, info->name, v);
+		return naive_text(g, odd ? "kw_%s_to_f32(kw_%s_from_f32(to_odd(%s)))" : "kw_%s_to_f32(kw_%s_from_f32(%s))",
+				  info->name, info->name, odd ? naive_value(g, x, inner, s) : v);
 	if (info->cls == KW_CLASS_INT && info->bits < 64)
 		return naive_text(g, "(int64_t)(%s)%s", info->ctype, v);
 	return from == CT_F64 && to == CT_F32 ? naive_text(g, "(float)%s", v) : v;
@@ -182,7 +181,7 @@ static const char *iota(struct gen *g, const struct kw_node *n, const struct at 
 static const char *power(struct gen *g, const char *a, const char *b, enum ctype c)
 {
 	if (c == CT_I64)
-		return naive_text(g, "(int64_t)pow((double)%s, (double)%s)", a, b);
+		return naive_text(g, "power_of(%s, %s)", a, b);
 	return naive_text(g, "pow%s(%s, %s)", c == CT_F32 ? g->lang->f32_suffix : "", a, b);
 }
 
@@ -255,5 +254,7 @@ const char *naive_elem(struct gen *g, const struct kw_node *n, const struct at *
 	text = names_twice(op) ? repeated(g, n, v[0], v[1], c) : fixed(g, n, v, c);
 	if (!text)
 		naive_fail(g, n, "");
+	else if (kw_expr_wraps(n))
+		text = naive_text(g, "(int64_t)(%s)%s", kw_dtype_info(n->dtype)->ctype, text);
 	return text ? text : "0";
 }

@@ -60,7 +60,7 @@ static bool is_word(const char *s)
 static const char called[] =
 	" exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan atan tanh erf floor ceil rint trunc pow fabs fmod isnan"
 	" expf exp2f expm1f logf log2f log10f log1pf sqrtf sinf cosf tanf atanf tanhf erff floorf ceilf rintf truncf powf fabsf"
-	" min max smaller larger cdiv floor_div to_f32 to_odd to_whole mod_of naive ";
+	" min max smaller larger cdiv floor_div to_f32 to_odd power_of naive ";
 static const char of_c[] = " linux unix ";
 static const char of_cuda[] =
 	" class new delete this template typename operator private public protected namespace using virtual friend try catch"
@@ -219,9 +219,12 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 		{ g->lang->cdiv, "int64_t", "(int64_t a, int64_t b) { return (a + b - 1) / b; }\n" },
 		{ "floor_div", "int64_t", "(int64_t a, int64_t b)\n{\n"
 					  "\treturn b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n\n" },
-		{ "mod_of", "double", "(double a, double b)\n{\n"
-				      "\tconst double r = fmod(a, b);\n\n"
-				      "\treturn r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n\n" },
+		/* Modulo 2^64, so without signs. */
+		{ "power_of", "int64_t", "(int64_t a, int64_t b)\n{\n"
+					 "\tuint64_t r = 1, by = (uint64_t)a;\n\n"
+					 "\tif (b < 0)\n\t\treturn a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;\n"
+					 "\tfor (; b; b >>= 1, by *= by)\n\t\tr *= b & 1 ? by : 1;\n"
+					 "\treturn (int64_t)r;\n}\n\n" },
 		{ "to_f32", "double", "(double v) { return (double)(float)v; }\n" },
 		/* Rounded to odd, so that rounding it again to a narrower type is right. */
 		{ "to_odd", "float", "(double v)\n{\n"
@@ -229,10 +232,6 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 				     "\tconst uint32_t bits = kw_bits_f32(f);\n\n"
 				     "\tif ((double)f == v || v != v)\n\t\treturn f;\n"
 				     "\treturn kw_f32_bits((fabs((double)f) > fabs(v) ? bits - 1 : bits) | 1);\n}\n\n" },
-		/* Towards 0, NaN to 0, the ends of the range for what is beyond. */
-		{ "to_whole", "int64_t", "(double v, int64_t low, int64_t high)\n{\n"
-					 "\treturn v != v ? 0 : v <= (double)low ? low : v >= (double)high ? high : (int64_t)v;\n"
-					 "}\n\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)

@@ -22,6 +22,7 @@ static const struct form calls[] = {
 	{ OP_SIGMOID, "kw_sigmoidf", "kw_sigmoid" }, { OP_ABS, "fabsf", "fabs" }, { OP_FLOOR, "floorf", "floor" },
 	{ OP_CEIL, "ceilf", "ceil" }, { OP_ROUND, "rintf", "rint" }, { OP_TRUNC, "truncf", "trunc" },
 	{ OP_MAXIMUM, "kw_maxf", "kw_max" }, { OP_MINIMUM, "kw_minf", "kw_min" }, { OP_POW, "kw_powf", "kw_pow" },
+	{ OP_FLOORDIV, "kw_floor_divf", "kw_floor_div" }, { OP_MOD, "kw_floor_modf", "kw_floor_mod" },
 	{ OP_SILU, "kw_siluf", NULL }, { OP_UNIFORM, "kw_uniformf", "kw_uniformf" },
 };
 
@@ -98,6 +99,17 @@ static bool print_around(struct printer *p, const struct kw_node *n, const char 
 	return true;
 }
 
+static const char *whole_from(enum kw_dtype d, bool wide)
+{
+	switch (d) {
+	case KW_U8: return wide ? "kw_u8_from_f64" : "kw_u8_from_f32";
+	case KW_I8: return wide ? "kw_i8_from_f64" : "kw_i8_from_f32";
+	case KW_I16: return wide ? "kw_i16_from_f64" : "kw_i16_from_f32";
+	case KW_I32: return wide ? "kw_i32_from_f64" : "kw_i32_from_f32";
+	default: return wide ? "kw_i64_from_f64" : "kw_i64_from_f32";
+	}
+}
+
 static bool print_cast(struct printer *p, const struct kw_node *n)
 {
 	const char *round = NULL;
@@ -117,6 +129,8 @@ static bool print_cast(struct printer *p, const struct kw_node *n)
 		kw_buf_addz(p->out, "))");
 		return true;
 	}
+	if (kw_dtype_info(n->dtype)->cls == KW_CLASS_INT && kw_dtype_is_float(n->args[0]->dtype))
+		return print_call(p, whole_from(n->dtype, is_wide(n->args[0])), n);
 	kw_buf_printf(p->out, "(%s)", kw_dtype_info(n->dtype)->ctype);
 	return print(p, n->args[0]);
 }
@@ -135,19 +149,24 @@ static bool print_special(struct printer *p, const struct kw_node *n)
 	case OP_ISNAN: return print_around(p, n, "($0 != $0)");
 	case OP_WHERE: return print_around(p, n, "($0 ? $1 : $2)");
 	case OP_CAST: return print_cast(p, n);
-	case OP_FLOORDIV: return print_around(p, n, wide ? "floor($0 / $1)" : "floorf($0 / $1)");
-	case OP_MOD: return print_around(p, n, wide ? "($0 - $1 * floor($0 / $1))" : "($0 - $1 * floorf($0 / $1))");
 	case OP_GELU:
 		return !wide && print_call(p, n->sattr && strcmp(n->sattr, "tanh") == 0 ? "kw_gelu_tanhf" : "kw_geluf", n);
 	default: return false;
 	}
 }
 
-/* Whole numbers have no functions of their own but these. */
+/* Whole numbers have no functions of their own but these. What may wrap is computed without signs, where C defines how. */
 static bool print_whole(struct printer *p, const struct kw_node *n)
 {
+	bool wraps = kw_expr_wraps(n);
+
 	switch (n->op->id) {
-	case OP_ABS: return print_around(p, n, "($0 < 0 ? -$0 : $0)");
+	case OP_ABS: return print_around(p, n, wraps ? "($0 < 0 ? 0 - (uint32_t)$0 : (uint32_t)$0)" : "($0 < 0 ? -$0 : $0)");
+	case OP_ADD: return wraps && print_around(p, n, "((uint32_t)$0 + (uint32_t)$1)");
+	case OP_SUB: return wraps && print_around(p, n, "((uint32_t)$0 - (uint32_t)$1)");
+	case OP_MUL: return wraps && print_around(p, n, "((uint32_t)$0 * (uint32_t)$1)");
+	case OP_SQUARE: return print_around(p, n, wraps ? "((uint32_t)$0 * (uint32_t)$0)" : "($0 * $0)");
+	case OP_NEG: return print_around(p, n, wraps ? "(0 - (uint32_t)$0)" : "(-$0)");
 	case OP_MAXIMUM: return print_around(p, n, "($0 > $1 ? $0 : $1)");
 	case OP_MINIMUM: return print_around(p, n, "($0 < $1 ? $0 : $1)");
 	case OP_FLOORDIV: return print_call(p, n->dtype == KW_I64 ? "kw_floor_div64" : "kw_floor_div32", n);
@@ -162,6 +181,10 @@ static bool print_elementwise(struct printer *p, const struct kw_node *n)
 	const char *s = find_form(infix, sizeof(infix) / sizeof(*infix), n->op->id, is_wide(n));
 	bool divide = n->op->id == OP_DIV;
 
+	if (kw_expr_wraps(n)) {
+		kw_buf_printf(p->out, "(%s)", kw_dtype_info(n->dtype)->ctype);
+		return print_whole(p, n);
+	}
 	if (s) {
 		kw_buf_addz(p->out, divide && !kw_dtype_is_float(n->args[0]->dtype) ? is_wide(n) ? "((double)" : "((float)" : "(");
 		if (!print(p, n->args[0]))

@@ -188,11 +188,17 @@ static void judge(struct kw_judge *judge, const char *task, const char *pattern,
 	end(&j);
 }
 
-/* Whole numbers below 0, and a divisor that is 0 now and then. */
+/* Whole numbers below 0, and a divisor that is 0 now and then; floats as well; bytes that wrap; casts beyond the range. */
 static const char *floors(void)
 {
-	static const char task[] = "name: floors\ninputs:\n  x: { dtype: i32, shape: [3, 70] }\n  y: { dtype: i32, shape: [3, 70] }\n"
-				   "outputs:\n  z: { dtype: i32, shape: [3, 70] }\nreference:\n  expr: |\n    z = x // y + 3 * (x % y) + x % 7 + 5 // x\nperf: [ {} ]\n";
+	static const char task[] =
+		"name: floors\ninputs:\n  x: { dtype: i32, shape: [3, 70] }\n  y: { dtype: i32, shape: [3, 70] }\n"
+		"  a: { dtype: f32, shape: [3, 70] }\n  b: { dtype: f32, shape: [3, 70] }\n"
+		"  p: { dtype: u8, shape: [3, 70], dist: integers, range: [0, 255] }\n"
+		"  q: { dtype: i8, shape: [3, 70], dist: integers, range: [-128, 127] }\n"
+		"outputs:\n  z: { dtype: i32, shape: [3, 70] }\n  c: { dtype: f32, shape: [3, 70] }\n  r: { dtype: i32, shape: [3, 70] }\n"
+		"reference:\n  expr: |\n    z = x // y + 3 * (x % y) + x % 7 + 5 // x\n    c = a // b + a % b + a % -0.5 + 1.0 // a\n"
+		"    r = i32((p * p + 250) // 3) * i32(abs(q * 3) // -1) + i32(u8(a * 300.0)) + i32(i8(x * 100))\nperf: [ {} ]\n";
 	const char *path = temp_file("floors.yaml");
 
 	kw_file_write(path, task, sizeof(task) - 1, &err);

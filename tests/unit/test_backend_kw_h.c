@@ -38,6 +38,17 @@ static const char source[] =
 	"int32_t mod32(int32_t a, int32_t b) { return kw_floor_mod32(a, b); }\n"
 	"int64_t div64(int64_t a, int64_t b) { return kw_floor_div64(a, b); }\n"
 	"int64_t mod64(int64_t a, int64_t b) { return kw_floor_mod64(a, b); }\n"
+	"float floor_divf(float a, float b) { return kw_floor_divf(a, b); }\n"
+	"float floor_modf(float a, float b) { return kw_floor_modf(a, b); }\n"
+	"double floor_div(double a, double b) { return kw_floor_div(a, b); }\n"
+	"double floor_mod(double a, double b) { return kw_floor_mod(a, b); }\n"
+	"#define W(t) void whole_##t(kw_##t##_type *restrict y, const float *restrict x, int64_t n) { \\\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = kw_##t##_from_f32(x[i]); } \\\n"
+	"void wide_##t(kw_##t##_type *restrict y, const double *restrict x, int64_t n) { \\\n"
+	"for (int64_t i = 0; i < n; i++) y[i] = kw_##t##_from_f64(x[i]); }\n"
+	"typedef uint8_t kw_u8_type; typedef int8_t kw_i8_type; typedef int16_t kw_i16_type; typedef int32_t kw_i32_type;\n"
+	"typedef int64_t kw_i64_type;\n"
+	"W(u8) W(i8) W(i16) W(i32) W(i64)\n"
 	"float maxnumf(float a, float b) { return kw_maxnumf(a, b); }\n"
 	"void stream(void *d, const void *s, int64_t n) { kw_stream(d, s, (size_t)n); kw_stream_fence(); }\n";
 
@@ -412,9 +423,91 @@ static void test_whole(const char *build)
 	is_int(wrong, 0, "%s whole numbers are divided as in Python, by 0 as in numpy", build);
 }
 
+/* What numpy gives, to the bit: its arithmetic, in this file, which no flag of the header's build touches. */
+#define NUMPY(T, suffix, fmod, floor, copysign)                                                        \
+	static void numpy_##suffix(T a, T b, T *div, T *mod)                                           \
+	{                                                                                              \
+		T r = fmod(a, b), q = (a - r) / b;                                                     \
+                                                                                                       \
+		*mod = r, *div = a / b;                                                                \
+		if (b == 0)                                                                            \
+			return;                                                                        \
+		if (r != 0 && (b < 0) != (r < 0)) {                                                    \
+			*mod += b;                                                                     \
+			q -= 1;                                                                        \
+		} else if (r == 0) {                                                                   \
+			*mod = copysign(0, b);                                                         \
+		}                                                                                      \
+		*div = q == 0 ? copysign(0, a / b) : floor(q);                                         \
+		if (q != 0 && q - *div > 0.5f)                                                         \
+			*div += 1;                                                                     \
+	}
+NUMPY(float, f32, fmodf, floorf, copysignf)
+NUMPY(double, f64, fmod, floor, copysign)
+
+static bool same_double(double a, double b)
+{
+	return a != a ? b != b : a == b && !signbit(a) == !signbit(b);
+}
+
+static void test_floors(const char *build)
+{
+	static const float values[] = { 0.0f, -0.0f, 1.0f, -1.0f, 0.1f, -0.1f, 0.3f, 3.0f, -7.0f, 7.0f, 100.0f, 1e6f, 1e30f, 3e-5f,
+					INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 1.2e-38f, 3.4e38f, 16777217.0f };
+	enum { COUNT = sizeof(values) / sizeof(values[0]) };
+	float (*div)(float, float), (*mod)(float, float), d, m;
+	double (*wide_div)(double, double), (*wide_mod)(double, double), e, f;
+	int wrong = 0;
+
+	GET(div, "floor_divf");
+	GET(mod, "floor_modf");
+	GET(wide_div, "floor_div");
+	GET(wide_mod, "floor_mod");
+	for (size_t i = 0; i < COUNT * COUNT; i++) {
+		float a = values[i / COUNT], b = values[i % COUNT];
+
+		numpy_f32(a, b, &d, &m);
+		numpy_f64(a, b, &e, &f);
+		wrong += !same_double((double)d, (double)div(a, b)) + !same_double((double)m, (double)mod(a, b));
+		wrong += !same_double(e, wide_div(a, b)) + !same_double(f, wide_mod(a, b));
+	}
+	is_int(wrong, 0, "%s floats are divided with a remainder as numpy does it, to the bit", build);
+	ok(div(1.0f, 0.1f) == 9.0f && wide_div(1.0, 0.1) == 9.0, "%s 1 // 0.1 is 9", build);
+}
+
+static void test_to_whole(const char *build, enum kw_dtype d)
+{
+	static const double values[] = { 0, -0.0, 0.9, -0.9, 1.5, 127, 127.9, 128, -128, -128.9, -129, 254.5, 255, 255.5, 256, 300, -1, 32767.5,
+					 32768, -32768.9, -32769, 2147483520, 2147483647, 2147483648, -2147483648, -2147483904, 4e9, 1e12,
+					 9223371487098961920., 9223372036854774784., 9223372036854775808., -9223372036854775808., -1e19,
+					 1e30, -1e30, INFINITY, -INFINITY, NAN, 1e-45 };
+	enum { COUNT = sizeof(values) / sizeof(values[0]) };
+	void (*from_f32)(void *, const float *, int64_t), (*from_f64)(void *, const double *, int64_t);
+	size_t bytes = kw_dtype_bytes(d);
+	char got[COUNT * 8], want[COUNT * 8], name[32];
+	float single[COUNT];
+	double back[COUNT];
+
+	snprintf(name, sizeof(name), "whole_%s", kw_dtype_name(d));
+	GET(from_f32, name);
+	snprintf(name, sizeof(name), "wide_%s", kw_dtype_name(d));
+	GET(from_f64, name);
+	for (size_t i = 0; i < COUNT; i++) {
+		single[i] = (float)values[i];
+		back[i] = (double)single[i];
+	}
+	from_f32(got, single, COUNT);
+	kw_dtype_from_f64(d, back, want, COUNT);
+	ok(memcmp(got, want, COUNT * bytes) == 0, "%s f32 to %s: towards 0, the ends, 0 for NaN", build, kw_dtype_name(d));
+	from_f64(got, values, COUNT);
+	kw_dtype_from_f64(d, values, want, COUNT);
+	ok(memcmp(got, want, COUNT * bytes) == 0, "%s f64 to %s as well", build, kw_dtype_name(d));
+}
+
 static void test_build(const char *label, const char *compiler, bool naive)
 {
 	static const enum kw_dtype narrow[] = { KW_F16, KW_BF16, KW_F8E4M3, KW_F8E5M2 };
+	static const enum kw_dtype whole[] = { KW_U8, KW_I8, KW_I16, KW_I32, KW_I64 };
 
 	if (!ok(load(compiler, naive), "%s builds it", label))
 		return;
@@ -427,6 +520,9 @@ static void test_build(const char *label, const char *compiler, bool naive)
 		test_narrow(label, narrow[i]);
 	test_rows(label);
 	test_whole(label);
+	test_floors(label);
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		test_to_whole(label, whole[i]);
 }
 
 int main(void)

@@ -116,9 +116,14 @@ static void test_scalars(void)
 	scalar("tanh(d) + relu(x)", "(kw_tanh(v2) + kw_maxf(v0, 0.0f))");
 	scalar("i / 2", "((float)v1 / 2)");
 	scalar("maximum(i, 2)", "(v1 > 2 ? v1 : 2)");
-	scalar("i // 2 + i % (0 - i)", "(kw_floor_div32(v1, 2) + kw_floor_mod32(v1, (0 - v1)))");
+	scalar("i // 2 | i % ~i", "((int32_t)kw_floor_div32(v1, 2) | kw_floor_mod32(v1, (~v1)))");
+	scalar("i * 3 - i", "(int32_t)((uint32_t)(int32_t)((uint32_t)v1 * (uint32_t)3) - (uint32_t)v1)");
+	scalar("i64(i) * 3", "((int64_t)v1 * 3)");
 	scalar("i64(i) // 2", "kw_floor_div64((int64_t)v1, 2)");
-	scalar("x // 2", "floorf(v0 / 2)");
+	scalar("x // 2", "kw_floor_divf(v0, 2)");
+	scalar("d % 2", "kw_floor_mod(v2, 2)");
+	scalar("i8(x)", "kw_i8_from_f32(v0)");
+	scalar("i64(d)", "kw_i64_from_f64(v2)");
 	scalar("gelu(x) + silu(x)", "(kw_geluf(v0) + kw_siluf(v0))");
 	scalar("f32(f16(x))", "(float)kw_f16_to_f32(kw_f16_from_f32(v0))");
 	scalar("x * 1e30 + 16777216.0", "((v0 * 1e+30f) + 16777216.0f)");
@@ -162,6 +167,8 @@ static void test_audit(void)
 	audit("relu(exp(x)) * y", "relu of what is never negative");
 	audit("x.T.T + y", "two transposes that cancel");
 	audit("log(softmax(x)) * y", "log_softmax is exact");
+	audit("u8(abs(x) + 20) * 12 // u8(abs(y) + 1)", "wraps: line 1, column 17: multiply goes beyond u8");
+	audit("i32(u8(abs(x) + 20)) * 12 // u8(abs(y) + 1)", NULL);
 }
 
 /* ---- evaluators ---- */
