@@ -1,10 +1,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "report/explain.h"
 #include "report/report.h"
 
-enum { METRICS_UP_TO = 64 };
+enum { METRICS_UP_TO = 64, ARENA_BYTES = 64 << 20 };
 
 /* Takes value; false when something could not be made. */
 static bool put(json_t *o, const char *key, json_t *value)
@@ -39,7 +40,8 @@ static json_t *finding(const struct kw_explained_finding *f, const struct kw_lau
 	j = kw_finding_to_json(&core);
 	if (!j)
 		return NULL;
-	if (put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) && put(j, "gain_bound", kw_json_real(f->bound)) &&
+	/* Nothing was applied here. */
+	if (put(json_object_get(j, "directive"), "measured_factor", json_null()) && put(j, "title", text(f->rule->title)) && put(j, "gain", kw_json_real(f->gain)) && put(j, "gain_bound", kw_json_real(f->bound)) &&
 	    put(j, "check", text(f->check)) && put(j, "where", text(f->where)) && put(j, "class", text(f->rule->cls)) &&
 	    put(j, "source", text(f->rule->source)) && put(j, "choice", text(f->against)) &&
 	    put(j, "nothing_to_fix", json_boolean(f->rule->final)))
@@ -80,7 +82,56 @@ static json_t *roofline(const struct kw_explained *e)
 		put(o, keys[i], kw_json_real(e->unit[i].pct));
 	put(o, "roof_pct", kw_json_real(e->roof_pct));
 	put(o, "roof", text(e->roof_name));
+	put(o, "dram_bytes", kw_json_real(e->launch->value[KW_M_DRAM_BYTES]));
+	put(o, "dram_bytes_per_s", kw_json_real(e->launch->value[KW_M_DRAM_RATE]));
+	put(o, "compulsory_bytes", kw_json_real(e->launch->value[KW_M_MIN_BYTES]));
 	return o;
+}
+
+/* What an unknown metric may have been meant to be, by its name. */
+static json_t *did_you_mean(const struct kw_launch *k)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; o && i < k->unknown_count; i++) {
+		const char *near = kw_metric_nearest(k->unknown[i]);
+
+		if (near && strcmp(near, k->unknown[i]) != 0 && kw_utf8_valid(k->unknown[i], strlen(k->unknown[i])))
+			put(o, k->unknown[i], text(near));
+	}
+	return o;
+}
+
+/* Launches of one kernel, grid and block, the longest in all first. NULL: out of memory. */
+static json_t *kernels(const struct kw_explained_input *in)
+{
+	struct kw_arena a;
+	struct kw_explained_group *list;
+	json_t *out = json_array();
+	size_t n;
+
+	kw_arena_init(&a, ARENA_BYTES);
+	if (!out || !kw_explain_groups(in, &a, &list, &n)) {
+		json_decref(out);
+		kw_arena_release(&a);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct kw_explained *e = &in->explained[list[i].longest];
+		json_t *o = json_object();
+
+		put(o, "kernel", text(e->launch->kernel));
+		put(o, "blocks", kw_json_real(e->launch->value[KW_M_GRID]));
+		put(o, "launches", json_integer((json_int_t)list[i].count));
+		put(o, "longest", json_integer((json_int_t)list[i].longest));
+		put(o, "total_ns", kw_json_real(list[i].total_ns));
+		put(o, "least_ns", kw_json_real(list[i].least_ns));
+		put(o, "most_ns", kw_json_real(list[i].most_ns));
+		put(o, "bottleneck", text(e->bottleneck));
+		json_array_append_new(out, o);
+	}
+	kw_arena_release(&a);
+	return out;
 }
 
 static json_t *metrics(const struct kw_launch *k)
@@ -129,7 +180,7 @@ static json_t *launch(const struct kw_explained *e, bool all)
 
 	for (size_t i = 0; missing && i < k->unknown_count; i++)
 		json_array_append_new(missing, text(k->unknown[i]));
-	good = put(o, "missing", missing) && good;
+	good = put(o, "missing", missing) && put(o, "did_you_mean", did_you_mean(k)) && good;
 	if (good && all)
 		good = put(o, "metrics", metrics(k)) && put(o, "profiler_rules", profiler_rules(k));
 	if (good)
@@ -180,6 +231,7 @@ static json_t *input(const struct kw_explained_input *in)
 	for (size_t i = 0; good && i < in->launches.outcome_count; i++)
 		good = json_array_append_new(outcomes, text(kw_outcome_name(in->launches.outcomes[i]))) == 0;
 	good = put(o, "launches", list) && good;
+	good = good && put(o, "kernels", kernels(in));
 	good = put(o, "outcomes", outcomes) && good;
 	good = put(o, "messages", messages(in)) && good;
 	good = put(o, "notes", notes(&in->launches)) && good;
