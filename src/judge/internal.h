@@ -207,6 +207,10 @@ size_t kw_references_jobs(struct work *w, const struct stage *s, struct referenc
 /* module.c: Python modules. Nothing to do for other candidates. */
 enum kw_status kw_module_host_new(struct work *w, struct kw_error *err);
 void kw_module_host_free(struct work *w);
+/* How long its players have waited for Triton's compiler so far: time of building, not of running. */
+int64_t kw_module_waited_ns(const struct work *w);
+/* A call took wall_ns, or a batch; waited_ns: the wait so far when it began. */
+void kw_count_run(struct work *w, int64_t wall_ns, int64_t waited_ns);
 /* The process that players for modules are copies of: any thread, which must live as long as that is wanted. */
 void kw_module_host_start(struct kw_judge *j);
 

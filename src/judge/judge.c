@@ -749,6 +749,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	kw_baselines_free(&w);
 	kw_references_free(&w);
 	kw_c_reference_free(&w);
+	v->build_ns += kw_module_waited_ns(&w);
 	kw_module_host_free(&w);
 	v->total_ns = kw_now_ns() - begin;
 	kw_log(KW_LOG_DEBUG, "judged %s in %.2f s: %s", c->name, (double)v->total_ns * 1e-9, v->summary);

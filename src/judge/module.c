@@ -147,6 +147,16 @@ void kw_judge_modules_ready(struct kw_judge *j)
 		kw_module_ahead_ready();
 }
 
+int64_t kw_module_waited_ns(const struct work *w)
+{
+	return w->module && w->module->asked ? kw_triton_asked_count(w->module->asked).wall_ns : 0;
+}
+
+void kw_count_run(struct work *w, int64_t wall_ns, int64_t waited_ns)
+{
+	w->v->run_ns += wall_ns - (kw_module_waited_ns(w) - waited_ns);
+}
+
 void kw_module_host_free(struct work *w)
 {
 	if (!w->module)

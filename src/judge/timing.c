@@ -122,6 +122,7 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 {
 	struct stage *s = t->s;
 	struct kw_play_result r = { .buffer = -1 };
+	int64_t waited_ns = kw_module_waited_ns(s->w);
 	bool mine = base < 0;
 	enum kw_status st;
 
@@ -134,7 +135,7 @@ static enum kw_status play(struct turns *t, int base, int n, int64_t *wall_ns, i
 		return st;
 	*wall_ns = r.wall_ns;
 	*device_ns = r.device_ns;
-	s->w->v->run_ns += r.wall_ns;
+	kw_count_run(s->w, r.wall_ns, waited_ns);
 	if (mine) {
 		if (r.end != KW_PLAY_DONE)
 			kw_trial_fault(s, &r, KW_FILL_DECLARED);

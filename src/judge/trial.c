@@ -609,11 +609,12 @@ enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double
 			    struct kw_error *err)
 {
 	struct kw_play_result r = { .buffer = -1 };
+	int64_t waited_ns = kw_module_waited_ns(s->w);
 	enum kw_status st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &r, err);
 
 	if (st != KW_OK)
 		return st;
-	s->w->v->run_ns += r.wall_ns;
+	kw_count_run(s->w, r.wall_ns, waited_ns);
 	if (wall_ns)
 		*wall_ns = r.wall_ns;
 	if (r.end != KW_PLAY_DONE)
