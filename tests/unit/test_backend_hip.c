@@ -45,6 +45,11 @@ static const char header[] =
 	"static __device__ inline float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }\n"
 	"static __device__ inline float fminf(float a, float b) { return __builtin_fminf(a, b); }\n"
 	"static __device__ inline float fabsf(float a) { return __builtin_fabsf(a); }\n"
+	"static __device__ inline float floorf(float a) { return __builtin_floorf(a); }\n"
+	"static __device__ inline double floor(double a) { return __builtin_floor(a); }\n"
+	"static __device__ inline float copysignf(float a, float b) { return __builtin_copysignf(a, b); }\n"
+	"static __device__ inline double copysign(double a, double b) { return __builtin_copysign(a, b); }\n"
+	"__device__ float fmodf(float, float);\n__device__ double fmod(double, double);\n"
 	"__device__ float expf(float), logf(float), tanhf(float), erff(float), rsqrtf(float), __shfl_xor(float, int);\n";
 static const char hipcc[] =
 	"#!/bin/sh\n"
