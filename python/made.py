@@ -12,8 +12,9 @@ import math
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
+
+from kwright.watching import Watching
 
 LIMIT = 1 << 20     # elements; what is larger has no memory
 SAMPLE = 4096       # values that stand for such a tensor
@@ -113,7 +114,7 @@ class OnCpu(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-class Making(TorchDispatchMode):
+class Making(Watching):
     def __init__(self):
         super().__init__()
         self.origins = {}       # of a storage

@@ -166,7 +166,8 @@ def prepare(driver, trusted):
     """What candidates are likely to want, and what would read files or start programs later.
 
     driver: players will use a GPU. Nothing may have started its driver before they are copied, and cpp_extension would ask for a GPU.
-    trusted: they are baselines, which have the user's own environment, and from which copies must be possible all the same."""
+    trusted: they are baselines, which have the user's own environment and can read what they import, and from which copies must be possible
+    all the same."""
     global torch
     if trusted:
         os.environ.update(OPENBLAS_NUM_THREADS="1", PYTORCH_NVML_BASED_CUDA_CHECK="1", OMP_WAIT_POLICY="passive", OMP_DYNAMIC="false",
@@ -177,11 +178,12 @@ def prepare(driver, trusted):
     import torch.autograd.profiler
     import torch.nn.functional
 
-    available = torch.cuda.is_available
-    if driver:  # for a warning, and by the driver
-        torch.cuda.is_available = lambda: True
-    import torch.utils.cpp_extension
-    torch.cuda.is_available = available
+    if not trusted:
+        available = torch.cuda.is_available
+        if driver:  # for a warning, and by the driver
+            torch.cuda.is_available = lambda: True
+        import torch.utils.cpp_extension
+        torch.cuda.is_available = available
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
 

@@ -18,6 +18,8 @@ import tempfile
 import torch
 import torch.nn.functional as F
 
+from kwright.watching import Watching
+
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
           "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "bool": torch.bool,
           "f8e4m3": getattr(torch, "float8_e4m3fn", None), "f8e5m2": getattr(torch, "float8_e5m2", None)}
@@ -381,7 +383,7 @@ def describe_problem(request):
 
 # ---- running ----
 
-class Sums(torch.utils._python_dispatch.TorchDispatchMode):
+class Sums(Watching):
     """How long the longest sum is."""
 
     ALONG = ("sum", "mean", "var", "var_mean", "std", "std_mean", "prod", "logsumexp", "linalg_vector_norm", "norm", "avg_pool2d",

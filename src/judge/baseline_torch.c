@@ -444,6 +444,16 @@ static enum kw_status get_ready(struct stage *s, struct getting_ready *all, int 
 	return st;
 }
 
+bool kw_torch_baselines_wait(const struct stage *s)
+{
+	const struct baseline_set *set = s->w->baselines;
+	bool found = false;
+
+	for (int i = 0; set && i < set->count; i++)
+		found = found || (set->item[i].torch && !s->base[i].player);
+	return found;
+}
+
 enum kw_status kw_torch_baselines_load(struct stage *s, struct kw_error *err)
 {
 	struct baseline_set *set = s->w->baselines;

@@ -367,6 +367,8 @@ void kw_baselines_close(struct stage *s);
 /* baseline_torch.c: adds those from PyTorch to the set; starts, compiles and checks them, in that order, when it is their turn. */
 enum kw_status kw_torch_baselines_new(struct work *w, struct kw_error *err);
 enum kw_status kw_torch_baselines_load(struct stage *s, struct kw_error *err);
+/* Some of them are still to be started for this case. */
+bool kw_torch_baselines_wait(const struct stage *s);
 
 /* unseen.c: draws a case from the declared dim ranges that this machine can check; KW_NO when none is found. */
 enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out, struct kw_error *err);
