@@ -257,6 +257,32 @@ static enum kw_status find(void *build, struct kw_error *err)
 	return s;
 }
 
+/* A program as its file tells it: another version is another file. */
+static void add_program(struct kw_hasher *h, const char *what, const char *path)
+{
+	struct stat st;
+	char text[PATH_MAX + 64] = "";
+
+	if (stat(path, &st) == 0)
+		snprintf(text, sizeof(text), "%s %lld %lld", path, (long long)st.st_size, (long long)st.st_mtime);
+	kw_hasher_addz(h, what, text);
+}
+
+/* What python/module_build.py calls. */
+static void add_compilers(struct kw_hasher *h)
+{
+	const char *const homes[] = { getenv("CUDA_HOME"), "/usr/local/cuda" };
+	char path[PATH_MAX];
+	bool found = false;
+
+	add_program(h, "g++", kw_proc_which("g++", path, sizeof(path)) ? path : "");
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !found; i++) {
+		snprintf(path, sizeof(path), "%s/bin/nvcc", homes[i] ? homes[i] : "");
+		found = homes[i] && kw_path_exists(path);
+	}
+	add_program(h, "nvcc", found ? path : "");
+}
+
 static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)
 {
 	const struct build *b = build;
@@ -268,6 +294,9 @@ static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_err
 	kw_hasher_addz(h, "python", b->python.path);
 	kw_hasher_addz(h, "version", b->python.version);
 	kw_hasher_addz(h, "torch", b->python.torch);
+	kw_hasher_addz(h, "triton", b->python.triton);
+	if (memmem(b->job.c->source, b->job.c->source_len, "load_inline", strlen("load_inline")))
+		add_compilers(h);
 	kw_hasher_addz(h, "arch", b->job.opts->arch ? b->job.opts->arch : "");
 	return KW_OK;
 }
@@ -276,7 +305,7 @@ static enum kw_status build_module(const struct kw_candidate *c, const struct kw
 				   struct kw_build_result *out, struct kw_error *err)
 {
 	static const struct kw_build_steps steps = {
-		.version = "module 2",
+		.version = "module 3",
 		.bytes = sizeof(struct build),
 		.arena_bytes = 8 << 20,
 		.kind = "module",
