@@ -82,6 +82,8 @@ static void head_text(const struct kw_op_task *t, struct kw_buf *out)
 			kw_buf_printf(out, "  " KW_STR_FMT "\n", KW_STR_ARG(kw_str_trim(line)));
 	for (size_t i = 0; i < k->grad_count; i++)
 		kw_buf_printf(out, "%s%s%s", i ? ", " : "its backward pass, by ", k->grad[i], i + 1 == k->grad_count ? "\n" : "");
+	if (k->reference_note)
+		kw_buf_printf(out, "  note: %s\n", k->reference_note);
 	kw_buf_addz(out, "inputs\n");
 	for (size_t i = 0; i < k->input_count; i++)
 		tensor_text(&k->inputs[i], out);

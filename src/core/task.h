@@ -138,6 +138,7 @@ struct kw_task {
 	const char *torch_callable, *torch_args; /* CALLABLE */
 	bool torch_eval;                         /* modules as they are used, not as they are trained */
 	bool undescribed;                        /* of a PyTorch file, with no inputs in the task: they are what it says itself */
+	const char *reference_note;              /* a sentence for who asks what the reference is, or NULL; in the arena */
 	const char *reference_source;            /* text of a file once it is read (reference.h); NULL before, and for expressions */
 	size_t reference_len;
 	struct kw_case *cases;                   /* perf cases first, in file order */

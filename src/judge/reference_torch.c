@@ -301,6 +301,8 @@ void kw_torch_reference_note(struct work *w)
 	const struct torch_process *p = w->torch;
 	char text[900];
 
+	if (w->t->reference_note)
+		kw_note(w, w->t->reference_note);
 	if (!p)
 		return;
 	if (p->agreement == KW_TORCH_UNCHECKED && w->t->expr && !(w->values_by_torch && p->precision[0])) {

@@ -9,6 +9,11 @@
 bool kw_op_is_torch_word(const char *word);
 enum kw_status kw_op_torch_stub(const char *word, struct kw_buf *out, struct kw_arena *a, const char **file, struct kw_error *err);
 enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err);
+/* Whether a task's text, and the expression in it, can be read; else why not. */
+bool kw_op_torch_can_be_read(const char *file, const char *text, size_t len, struct kw_error *why);
+/* A description's text with the file as its reference in place of an expression that cannot be read. */
+enum kw_status kw_op_torch_drop_expr(const char *text, const char *path, bool eval, const struct kw_error *why, struct kw_buf *out,
+				     struct kw_error *err);
 /* A process with the task's reference loaded, to be given back (python/python.h); and its answer, where what is wrong is the task's. */
 struct kw_python;
 struct kw_python_answer;

@@ -8,7 +8,7 @@
 #include "ops/internal.h"
 #include "python/python.h"
 
-enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, TRIES = 3, SHAPE_TEXT = 96 };
+enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, EXPR_MAX_BYTES = 64 << 20, TRIES = 3, SHAPE_TEXT = 96, NOTE_BYTES = 400 };
 #define MEMORY_SHARE_OF_TORCH 0.7
 
 static bool ends_in(struct kw_str word, const char *ending)
@@ -221,8 +221,8 @@ static bool says(const char *text, struct kw_str wanted, struct kw_str *block)
 	return false;
 }
 
-/* Where the reference is, as the user said, and the expression that came with the description: both are kept. */
-static void write_reference(const struct kw_task *t, const char *described, struct kw_buf *out)
+/* Where the reference is, as the user said, and the expression that came with the description: both are kept, if it can be read. */
+static void write_reference(const struct kw_task *t, const char *described, bool with_expr, struct kw_buf *out)
 {
 	const char *slash = strrchr(t->file, '/');
 	size_t folder = slash ? (size_t)(slash + 1 - t->file) : 0;
@@ -239,13 +239,13 @@ static void write_reference(const struct kw_task *t, const char *described, stru
 		quoted(kw_str_from(strncmp(t->torch_args, t->file, folder) == 0 ? t->torch_args + folder : t->torch_args), out);
 	}
 	kw_buf_addz(out, t->torch_eval ? "\n  mode: eval\n" : "\n");
-	expr = says(described, KW_STR("reference"), &block) ? memmem(block.ptr, block.len, "\n  expr: |\n", 11) : NULL;
+	expr = with_expr && says(described, KW_STR("reference"), &block) ? memmem(block.ptr, block.len, "\n  expr: |\n", 11) : NULL;
 	if (expr) /* the last key there */
 		kw_buf_add(out, expr + 1, (size_t)(block.ptr + block.len - expr - 1));
 }
 
 /* What the user says, and of the description what the user does not. */
-static void add_blocks(const struct kw_task *t, const char *described, struct kw_buf *out)
+static void add_blocks(const struct kw_task *t, const char *described, bool with_expr, struct kw_buf *out)
 {
 	struct kw_str rest = kw_str_from(t->text), key, block, ignored;
 
@@ -259,7 +259,44 @@ static void add_blocks(const struct kw_task *t, const char *described, struct kw
 	while (next_block(&rest, &key, &block))
 		if (!says(t->text, key, &ignored))
 			kw_buf_add(out, block.ptr, block.len);
-	write_reference(t, described, out);
+	write_reference(t, described, with_expr, out);
+}
+
+bool kw_op_torch_can_be_read(const char *file, const char *text, size_t len, struct kw_error *why)
+{
+	struct kw_task t;
+	struct kw_expr *e;
+	struct kw_arena a;
+	enum kw_status s = kw_task_parse_yaml(&t, file, text, len, why);
+
+	if (s == KW_OK) {
+		kw_arena_init(&a, EXPR_MAX_BYTES);
+		s = kw_expr_complete_task(&t, why);
+		if (s == KW_OK)
+			s = kw_expr_parse(&t, &a, &e, why);
+		kw_arena_release(&a);
+		kw_task_release(&t);
+	}
+	why->text[strcspn(why->text, "\n")] = '\0'; /* without the line that it points at */
+	return s == KW_OK;
+}
+
+enum kw_status kw_op_torch_drop_expr(const char *text, const char *path, bool eval, const struct kw_error *why, struct kw_buf *out,
+				     struct kw_error *err)
+{
+	struct kw_str rest = kw_str_from(text), key, block;
+
+	kw_buf_printf(out, "# no expression: what was made of the graph cannot be read: %.300s\n", why->text);
+	while (next_block(&rest, &key, &block)) {
+		if (!kw_str_eqz(key, "reference")) {
+			kw_buf_add(out, block.ptr, block.len);
+			continue;
+		}
+		kw_buf_addz(out, "reference:\n  file: ");
+		quoted(kw_str_from(path), out);
+		kw_buf_addz(out, eval ? "\n  mode: eval\n" : "\n");
+	}
+	return out->full ? kw_fail(err, KW_ERR_LIMIT, path, "the task is too long") : KW_OK;
 }
 
 static enum kw_status read_again(struct kw_op_task *t, const struct kw_buf *text, struct kw_error *err)
@@ -471,13 +508,25 @@ static enum kw_status line_outputs(struct kw_op_task *t, struct kw_python *pytho
 
 /* ---- a file that describes itself ---- */
 
-static enum kw_status described(struct kw_op_task *t, struct kw_python *python, struct kw_buf *text, struct kw_error *err)
+/* An expression that cannot be read is no fault of the file's author: PyTorch is the reference then. note: "" or that sentence. */
+static enum kw_status described(struct kw_op_task *t, struct kw_python *python, struct kw_buf *text, char note[NOTE_BYTES],
+				struct kw_error *err)
 {
 	struct kw_python_answer answer = { 0 };
+	struct kw_error why;
+	const char *got;
 	enum kw_status s = ask(python, &t->task, request_for(&t->task, "describe"), &answer, err);
 
-	if (s == KW_OK)
-		add_blocks(&t->task, kw_json_get_str(answer.json, "text", ""), text);
+	kw_error_reset(&why);
+	if (s == KW_OK) {
+		got = kw_json_get_str(answer.json, "text", "");
+		add_blocks(&t->task, got, true, text);
+		if (!text->full && !kw_op_torch_can_be_read(t->task.file, text->ptr, text->len, &why)) {
+			kw_buf_reset(text);
+			add_blocks(&t->task, got, false, text);
+			snprintf(note, NOTE_BYTES, "the expression made of its graph is not used, as it cannot be read: %.300s", why.text);
+		}
+	}
 	kw_python_answer_release(&answer);
 	return s;
 }
@@ -486,6 +535,7 @@ enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err)
 {
 	bool outputs = t->task.torch_form == KW_TORCH_LINE && !t->task.expr && t->task.output_count == 0;
 	struct kw_python *python = NULL;
+	char note[NOTE_BYTES] = "";
 	struct kw_buf text;
 	enum kw_status s;
 
@@ -494,12 +544,14 @@ enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err)
 	kw_buf_init(&text, TEXT_MAX_BYTES);
 	s = start(&python, err);
 	if (s == KW_OK)
-		s = outputs ? line_outputs(t, python, &text, err) : described(t, python, &text, err);
+		s = outputs ? line_outputs(t, python, &text, err) : described(t, python, &text, note, err);
 	finish_with(python, s);
 	if (s == KW_OK)
 		s = read_again(t, &text, err);
 	if (s == KW_OK && t->task.undescribed)
 		s = kw_fail(err, KW_ERR_INPUT, t->task.file, "it gives no inputs");
+	if (s == KW_OK && note[0] && !t->task.expr)
+		t->task.reference_note = kw_arena_strdup(&t->task.arena, note);
 	kw_buf_release(&text);
 	return s;
 }
