@@ -36,7 +36,7 @@ put("$tmp/KernelBench/level1/1_Scale.py", $model .
 put("$tmp/KernelBench/level1/2_Raises.py", "import torch\nraise ValueError('not today')\n");
 put("$tmp/KernelBench/level1/3_Needs.py", "import a_package_that_is_nowhere\n");
 put("$tmp/KernelBench/level1/4_Exits.py", "import sys\nsys.exit(3)\n");
-put("$tmp/KernelBench/level2/1_Loops.py", "while True:\n    pass\n");
+put("$tmp/KernelBench/level2/1_Loops.py", "import time\ntime.sleep(3600)\n");
 put("$tmp/KernelBench/level2/2_Small.py", $model .
     "\n    def forward(self, x):\n        return x * 1e-6\n\ndef get_inputs():\n    return [torch.rand(64, 100)]\n\ndef get_init_inputs():\n    return [1]\n");
 
