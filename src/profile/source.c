@@ -566,14 +566,44 @@ static void divergent(struct scan *s, size_t open, size_t close)
 	}
 }
 
+/* `t == 0`, `0 == t`, `!t`, `t < 1`, `t % 32 == 0`, `(t & 31) == 0` of a variable that holds a thread's index: not `x[t] == 0`. */
+static bool is_first_lane(const struct scan *s, size_t k)
+{
+	static const char *const begins[] = { "(", "&&", "||", "!", NULL };
+	static const char *const parts[] = { "%", "&", NULL };
+	bool zero_first = kw_token_is(s->t, k - 1, "==") && kw_token_is(s->t, k - 2, "0");
+	size_t next = k + 1;
+
+	if (s->t->list[k].kind != KW_TOKEN_WORD || !find_name(s, k, LANE) || !(zero_first || is_any(s->t, k - 1, begins)))
+		return false;
+	if (kw_token_is(s->t, k - 1, "!") || zero_first)
+		return kw_token_is(s->t, next, ")") || kw_token_is(s->t, next, "&&") || kw_token_is(s->t, next, "||");
+	if (is_any(s->t, next, parts)) {
+		long by = value_of(s, next + 1) + kw_token_is(s->t, next, "&");
+
+		if (by > 1 && by % 32 != 0)
+			return false;
+		next += 2;
+	}
+	if (next > k + 1 && kw_token_is(s->t, next, ")"))
+		next++;
+	return (kw_token_is(s->t, next, "==") && kw_token_is(s->t, next + 1, "0")) ||
+	       (next == k + 1 && kw_token_is(s->t, next, "<") && kw_token_is(s->t, next + 1, "1"));
+}
+
 static void guard(struct scan *s, size_t i)
 {
 	static const char *const names[] = { "threadIdx",    "lane",   "lane_id",   "laneId", "tid",
 					     "get_local_id", "laneid", "warp_lane", NULL };
 	size_t open = i + 1, close = s->t->list[open].match;
+	bool lane = false;
 
 	if (close > open)
 		divergent(s, open, close);
+	for (size_t k = open + 1; k < close && !lane; k++)
+		lane = is_first_lane(s, k);
+	if (lane)
+		s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
 	if (close <= open || !kw_tokens_hold(s->t, open, close, names))
 		return;
 	for (size_t k = open; k + 1 < close; k++)

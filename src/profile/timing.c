@@ -139,7 +139,7 @@ static enum event python_event(struct kw_str line, bool device)
 	if (holds_any(line, flushes) && holds(line, "(") && !kw_str_starts(line, "def "))
 		return FLUSH;
 	/* Any call may launch once the device is used at all. */
-	if (device && (holds(line, "(") || holds(line, " @ ")) && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
+	if (device && (holds(line, "(") || (memchr(line.ptr, '@', line.len) && *line.ptr != '@')) && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
 	    !kw_str_starts(line, "print") && !kw_str_starts(line, "import") && !kw_str_starts(line, "if ") &&
 	    !kw_str_starts(line, "with ") && !kw_str_starts(line, "class ") && !kw_str_starts(line, "@") &&
 	    !holds(line, "Event("))
