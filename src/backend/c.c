@@ -58,6 +58,23 @@ static void check(void *build)
 		kw_build_reject(&b->job, KW_V_BUILD_ERROR, f.cls, f.line, f.column, f.message);
 }
 
+/* "#define _GNU_SOURCE" counts before the first header only, and ours comes first. For all of them it would take names, like
+ * sincosf, that a candidate may give to functions of its own. */
+static bool defines_gnu_source(const struct kw_candidate *c)
+{
+	struct kw_str rest = { c->source, c->source_len }, line;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (!line.len || line.ptr[0] != '#')
+			continue;
+		line = kw_str_trim((struct kw_str){ line.ptr + 1, line.len - 1 });
+		if (kw_str_starts(line, "define") && memmem(line.ptr, line.len, "_GNU_SOURCE", 11))
+			return true;
+	}
+	return false;
+}
+
 /* -fno-math-errno and -fno-trapping-math change no value, and without them gcc 12 vectorises neither square roots nor
  * selects (see builtin/kw.h). */
 static void choose_flags(struct build *b)
@@ -71,6 +88,8 @@ static void choose_flags(struct build *b)
 		add_flag(b, usual[i]);
 	add_flag(b, "-fPIC");
 	add_flag(b, "-Wall");
+	if (defines_gnu_source(b->job.c))
+		add_flag(b, "-D_GNU_SOURCE"); /* the header ends its definition, so that the candidate's own is the first that it sees */
 	add_flag(b, "-Wno-unknown-pragmas");
 	add_flag(b, "-Wno-unused");
 	add_flag(b, "-Werror=implicit-function-declaration");

@@ -407,6 +407,7 @@ bool kw_diagnostics_has_error(const struct kw_diagnostics *d)
 static void parse_line(struct kw_diagnostics *d, struct kw_str line, const char *source)
 {
 	char text[2048], message[480];
+	const char *said;
 	int number, column;
 	size_t n = line.len < sizeof(text) - 1 ? line.len : sizeof(text) - 1;
 
@@ -421,6 +422,9 @@ static void parse_line(struct kw_diagnostics *d, struct kw_str line, const char 
 		kw_diagnostics_add(d, KW_ERROR, kw_diagnostic_class(text), d->name, number, column, text + 7);
 	} else if (strstr(text, "ld: ")) {
 		kw_diagnostics_add(d, KW_ERROR, kw_diagnostic_class(text), "ld", 0, 0, strstr(text, "ld: ") + 4);
+	} else if ((said = strstr(text, "internal compiler error: ")) != NULL && strstr(text, "signal terminated program")) {
+		snprintf(message, sizeof(message), "the compiler took more than it may: %.400s", said + 25);
+		kw_diagnostics_add(d, KW_ERROR, KW_S_BUILD_RESOURCES, d->name, 0, 0, message);
 	} else if (strncmp(text, "LLVM ERROR: ", 12) == 0 || strstr(text, ": out of memory allocating ") ||
 		   strstr(text, "virtual memory exhausted")) {
 		snprintf(message, sizeof(message), "the compiler took more than it may: %.400s", text);

@@ -508,6 +508,9 @@ static void test_texts(void)
 		{ "cc1: memory, older", "virtual memory exhausted: Cannot allocate memory\n", KW_S_BUILD_RESOURCES, 0, "exhausted", 1 },
 		{ "gcc: killed", "gcc: fatal error: Killed signal terminated program cc1\ncompilation terminated.\n",
 		  KW_S_BUILD_RESOURCES, 0, "Killed", 1 },
+		{ "gcc: too large", "gcc: internal compiler error: File size limit exceeded signal terminated program as\n"
+				    "Please submit a full bug report, with preprocessed source (by using -freport-bug).\n",
+		  KW_S_BUILD_RESOURCES, 0, "took more than it may: File size limit exceeded", 1 },
 		{ "clang: memory", "LLVM ERROR: out of memory\nAllocation failed\nStack dump:\n0.\tProgram arguments: clang\n"
 				   "clang: error: unable to execute command: Aborted\n"
 				   "clang: error: clang frontend command failed due to signal (use -v to see invocation)\n",

@@ -744,4 +744,6 @@ KW_FN void kw_stream_fence(void)
 /* n elements of a row of any type. */
 #define KW_STREAM_ROW(dst, src, n) kw_stream((dst), (src), (size_t)(n) * sizeof(*(dst)))
 
+#undef _GNU_SOURCE /* where the candidate defines it, it was given for the headers above */
+
 #endif
