@@ -30,6 +30,7 @@ const char *kw_reply_text(enum kw_reply_kind k)
 
 struct block {
 	struct kw_str text, info;
+	size_t indent;                    /* blanks in front of its fence, which stand in front of its lines too */
 	bool closed;
 };
 struct blocks {
@@ -59,21 +60,46 @@ static size_t fence_of(struct kw_str line, char *mark, struct kw_str *info)
 static void find_blocks(struct kw_str text, int nesting, struct blocks *out);
 
 /* A block of prose that shows fences of its own (```` around ```) is opened. */
-static void add_block(struct kw_str body, struct kw_str info, bool closed, int nesting, struct blocks *out)
+static void add_block(struct kw_str body, struct kw_str info, size_t indent, bool closed, int nesting, struct blocks *out)
 {
 	size_t before = out->count;
 
 	if (nesting < NESTING_MAX && (memmem(body.ptr, body.len, "```", 3) || memmem(body.ptr, body.len, "~~~", 3)))
 		find_blocks(body, nesting + 1, out);
 	if (out->count == before && out->count < BLOCKS_MAX)
-		out->at[out->count++] = (struct block){ body, info, closed };
+		out->at[out->count++] = (struct block){ body, info, indent, closed };
+}
+
+/* Where a block begins whose fence is this line: behind it, or at a plan line that stands in it. */
+static const char *begins(struct kw_str line, struct kw_str info, const char *end)
+{
+	const char *at = memmem(info.ptr, info.len, "//@ ", 4);
+
+	if (!at)
+		at = memmem(info.ptr, info.len, "#@ ", 3);
+	return at ? at : line.ptr + line.len + (line.ptr + line.len < end);
+}
+
+/* The last fence is missing, or stands behind the last line of code instead of below it. */
+static bool ends_in_a_line(struct kw_str *body)
+{
+	struct kw_str rest = *body, line;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (line.len > FENCE_MIN && memcmp(line.ptr + line.len - FENCE_MIN, "```", FENCE_MIN) == 0) {
+			body->len = (size_t)(line.ptr + line.len - FENCE_MIN - body->ptr);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void find_blocks(struct kw_str text, int nesting, struct blocks *out)
 {
 	struct kw_str rest = text, line, info = { "", 0 }, opened_info = { "", 0 };
 	const char *start = NULL;
-	size_t open = 0;
+	size_t open = 0, indent = 0;
 	char mark = 0, opened = 0;
 
 	while (rest.len && kw_str_split(&rest, '\n', &line)) {
@@ -83,20 +109,24 @@ static void find_blocks(struct kw_str text, int nesting, struct blocks *out)
 			open = n;
 			opened = mark;
 			opened_info = info;
-			start = line.ptr + line.len + (line.ptr + line.len < text.ptr + text.len);
+			indent = (size_t)((const char *)memchr(line.ptr, mark, line.len) - line.ptr);
+			start = begins(line, info, text.ptr + text.len);
 		} else if (open && n >= open && mark == opened && info.len == 0) {
-			add_block((struct kw_str){ start, (size_t)(line.ptr - start) }, opened_info, true, nesting, out);
+			add_block((struct kw_str){ start, (size_t)(line.ptr - start) }, opened_info, indent, true, nesting, out);
 			open = 0;
 		}
 	}
-	if (open)
-		add_block((struct kw_str){ start, (size_t)(text.ptr + text.len - start) }, opened_info, false, nesting,
-			  out);
+	if (open) {
+		struct kw_str body = { start, (size_t)(text.ptr + text.len - start) };
+		bool closed = ends_in_a_line(&body);
+
+		add_block(body, opened_info, indent, closed, nesting, out);
+	}
 }
 
 /* ---- thinking ---- */
 
-static const char *const think_tags[] = { "think", "thinking", "thought", "reasoning" };
+static const char *const think_tags[] = { "think", "thinking", "thought", "reasoning", "seed:think", "analysis", "scratchpad" };
 
 /* The tag at p: 1 an opening one, -1 a closing one, 0 none; its length. */
 static int tag_at(const char *p, const char *end, size_t *len)
@@ -284,6 +314,31 @@ static bool begins_code(struct kw_str line, const char *marker)
 	return false;
 }
 
+/* Whether a line can be the last of a source: of prose behind it the lines end otherwise. */
+static bool ends_code(struct kw_str line, const char *marker)
+{
+	bool python = marker && marker[0] == '#';
+
+	if (begins_code(line, marker))
+		return true;
+	if (python)
+		return line.len && (line.ptr[0] == ' ' || line.ptr[0] == '\t');
+	line = kw_str_trim(line);
+	return line.len && (strchr("};\\", line.ptr[line.len - 1]) || (line.len > 1 && memcmp(line.ptr + line.len - 2, "*/", 2) == 0));
+}
+
+/* Of a block without an end: up to the last line that can be code. */
+static struct kw_str without_prose(struct kw_str text, const char *marker)
+{
+	struct kw_str rest = text, line;
+	const char *end = text.ptr;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line))
+		if (ends_code(line, marker))
+			end = line.ptr + line.len;
+	return (struct kw_str){ text.ptr, (size_t)(end - text.ptr) };
+}
+
 /* From the first line that looks like code to the last that can end some. */
 static struct kw_str bare_code(struct kw_str text, const char *marker)
 {
@@ -293,8 +348,7 @@ static struct kw_str bare_code(struct kw_str text, const char *marker)
 	while (rest.len && kw_str_split(&rest, '\n', &line)) {
 		if (!start && begins_code(line, marker))
 			start = line.ptr;
-		if (start && (memchr(line.ptr, '}', line.len) || memchr(line.ptr, ';', line.len) ||
-			      begins_code(line, marker)))
+		if (start && ends_code(line, marker))
 			end = line.ptr + line.len;
 	}
 	return start ? (struct kw_str){ start, (size_t)(end - start) } : (struct kw_str){ "", 0 };
@@ -312,8 +366,56 @@ __attribute__((format(printf, 3, 4))) static void no_use(struct kw_reply *out, e
 	va_end(ap);
 }
 
+/* A comment instead of code, "... rest of the kernel unchanged ...": what it leaves out would be missing. */
+static bool leaves_out(struct kw_str text, struct kw_str *where)
+{
+	static const char *const words[] = { "rest of", "unchanged", "existing code", "same as", "as before", "remains" };
+	struct kw_str line;
+
+	while (text.len && kw_str_split(&text, '\n', &line)) {
+		line = *where = kw_str_trim(line);
+		if (!kw_str_starts(line, "//") && !kw_str_starts(line, "/*") && !kw_str_starts(line, "#"))
+			continue;
+		while (line.len && strchr("/*#( \t", line.ptr[0]))
+			line = (struct kw_str){ line.ptr + 1, line.len - 1 };
+		if (!kw_str_starts(line, "...") && !kw_str_starts(line, "\xe2\x80\xa6")) /* an ellipsis within a sentence is one */
+			continue;
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (memmem(line.ptr, line.len, words[i], strlen(words[i])))
+				return true;
+	}
+	return false;
+}
+
+/* As many blanks away from each line as stand in front of the fence. */
+static struct kw_str undented(struct kw_str text, size_t indent, struct kw_arena *a)
+{
+	char *out = indent ? kw_arena_alloc(a, text.len + 1) : NULL;
+	size_t n = 0, column = 0;
+
+	for (size_t i = 0; out && i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (column < indent && (c == ' ' || c == '\t')) {
+			column++;
+			continue;
+		}
+		column = c == '\n' ? 0 : indent;
+		out[n++] = c;
+	}
+	return out ? (struct kw_str){ out, n } : text;
+}
+
 static void take(struct kw_reply *out, struct kw_str text, struct kw_arena *a)
 {
+	struct kw_str where;
+
+	text = kw_reply_entities(text, a);
+	if (leaves_out(text, &where)) {
+		no_use(out, KW_REPLY_BAD_EDIT, "the code leaves parts out ('" KW_STR_FMT "'); write the whole file, or edits",
+		       (int)(where.len < 80 ? where.len : 80), where.ptr);
+		return;
+	}
 	out->source = kw_arena_printf(a, KW_STR_FMT "%s", KW_STR_ARG(text),
 				      text.len && text.ptr[text.len - 1] == '\n' ? "" : "\n");
 	out->len = out->source ? strlen(out->source) : 0;
@@ -408,7 +510,7 @@ static bool from_blocks(const struct kw_reply_want *w, const struct blocks *b, e
 		if (!k->closed && (finish == KW_FINISH_LENGTH || unbalanced(k->text)))
 			no_use(out, KW_REPLY_TRUNCATED, "the answer ends in the middle of its code; make it shorter");
 		else
-			take(out, k->text, a);
+			take(out, undented(k->closed || w->any_block || w->entry ? k->text : without_prose(k->text, w->marker), k->indent, a), a);
 		return true;
 	}
 	return false;
@@ -431,6 +533,44 @@ static bool from_edits(const struct kw_reply_want *w, struct kw_str text, struct
 	}
 	out->kind = KW_REPLY_SOURCE;
 	out->edited = true;
+	return true;
+}
+
+struct inner {
+	const struct kw_reply_want *want;
+	struct kw_arena *arena;
+	struct kw_reply *out;
+};
+
+/* A string of an answer in JSON, read as an answer. */
+static bool read_string(void *arg, struct kw_str text)
+{
+	struct inner *in = arg;
+	struct kw_reply r;
+
+	if (!memmem(text.ptr, text.len, in->want->marker, strlen(in->want->marker)))
+		return false;
+	kw_reply_read(in->want, text.ptr, text.len, KW_FINISH_STOP, in->arena, &r);
+	if (r.kind == KW_REPLY_SOURCE)
+		*in->out = r;
+	return r.kind == KW_REPLY_SOURCE;
+}
+
+static bool from_wrapped(const struct kw_reply_want *w, struct kw_str text, struct kw_arena *a, struct kw_reply *out)
+{
+	struct inner in = { w, a, out };
+	struct kw_str code;
+
+	if (w->any_block || w->entry || !w->marker)
+		return false;
+	if (kw_reply_json(text, read_string, &in))
+		return true;
+	if (!kw_reply_html(text, &code))
+		return false;
+	code = kw_reply_entities(code, a);
+	if (!is_candidate(w, code) || unbalanced(code))
+		return false;
+	take(out, code, a);
 	return true;
 }
 
@@ -458,14 +598,15 @@ void kw_reply_read(const struct kw_reply_want *want, const char *text, size_t le
 		   struct kw_arena *a, struct kw_reply *out)
 {
 	struct blocks *b;
-	struct kw_str rest;
+	struct kw_str whole, rest;
 	bool thinking, had_code;
 
 	*out = (struct kw_reply){ .kind = KW_REPLY_NO_CODE };
 	if (told_by_finish(finish, out))
 		return;
-	rest = kw_reply_without_thinking((struct kw_str){ text, len }, &thinking);
-	had_code = rest.ptr != text && memmem(text, (size_t)(rest.ptr - text), "```", 3);
+	whole = kw_reply_plain((struct kw_str){ text, len }, a);
+	rest = kw_reply_without_thinking(whole, &thinking);
+	had_code = rest.ptr != whole.ptr && memmem(whole.ptr, (size_t)(rest.ptr - whole.ptr), "```", 3);
 	rest = kw_str_trim(rest);
 	if (thinking) {
 		no_use(out, KW_REPLY_THINKING, "the answer ends inside its reasoning; think less, and write the kernel");
@@ -483,7 +624,7 @@ void kw_reply_read(const struct kw_reply_want *want, const char *text, size_t le
 		return;
 	}
 	find_blocks(rest, 0, b);
-	if (!from_blocks(want, b, finish, a, out) && !from_edits(want, rest, a, out)) {
+	if (!from_blocks(want, b, finish, a, out) && !from_edits(want, rest, a, out) && !from_wrapped(want, rest, a, out)) {
 		if (b->count)
 			explain(want, b, finish, out);
 		else if (had_code)

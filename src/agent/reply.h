@@ -8,7 +8,7 @@
  *
  * The candidate is the fenced block that defines the entry point: the function that a `kernel` plan line names. Of several
  * such the last is taken, since the first is often a draft. Reasoning in think tags is cut off before; code that is only
- * there is a draft, not an answer. An answer without a fence is read whole. Instead of a file there may be edits of the
+ * there is a draft, not an answer. An answer without a fence is read whole, as are HTML and the strings of JSON. Instead of a file there may be edits of the
  * parent: SEARCH/REPLACE blocks or a unified diff, each of which must fit at exactly one place.
  *
  * Pure: the same text gives the same reply. Thread rule: none needed. */
@@ -60,6 +60,16 @@ void kw_reply_read(const struct kw_reply_want *want, const char *text, size_t le
 		   struct kw_arena *a, struct kw_reply *out);
 /* What is left when the reasoning is cut off; *open: it never ended. */
 struct kw_str kw_reply_without_thinking(struct kw_str text, bool *open);
+
+/* --- what it is wrapped in (unwrap.c) --- */
+/* Without byte-order marks and characters of no width, with \n as the end of each line, and without a server's control words. */
+struct kw_str kw_reply_plain(struct kw_str text, struct kw_arena *a);
+/* A source in which < and > were written for HTML, as it was meant; others as they are. */
+struct kw_str kw_reply_entities(struct kw_str text, struct kw_arena *a);
+/* What stands in <pre> or <code>; false: there is none. */
+bool kw_reply_html(struct kw_str text, struct kw_str *code);
+/* Every string of a JSON object in the text, until `use` is content; false: none was, or there is no object. */
+bool kw_reply_json(struct kw_str text, bool (*use)(void *arg, struct kw_str text), void *arg);
 
 /* --- edits (edits.c) --- */
 /* Applies SEARCH/REPLACE blocks or a unified diff. KW_NO: there are none in the text. KW_ERR_INPUT: err says which does not

@@ -82,6 +82,101 @@ static void test_blocks(void)
 	has_str(r.source, "</think> in a comment", "a tag inside the kernel ends nothing");
 }
 
+/* What answers are wrapped in. */
+static void test_wrapped(void)
+{
+	static const struct {
+		const char *what, *text;
+	} whole[] = {
+		{ "a byte-order mark before the code", "\xef\xbb\xbf" KERNEL("k") },
+		{ "a byte-order mark before the fence", "\xef\xbb\xbf```c\n" KERNEL("k") "```\n" },
+		{ "a byte-order mark inside the fence", "```c\n\xef\xbb\xbf" KERNEL("k") "```\n" },
+		{ "a blank that does not break a line, one without width", "```c\n//@\xc2\xa0" "kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, "
+		  "int64_t n)\n{\n\t/*\xe2\x80\x8b k */\n}\n```\n" },
+		{ "CRLF everywhere", "So:\r\n```c\r\n//@ kernel f args=(x, y, n:i64)\r\nvoid f(const float *x, float *y, int64_t n)\r\n{\r\n\t/* k */\r\n}\r\n```\r\n" },
+		{ "lines that end with CR", "So:\r```c\r//@ kernel f args=(x, y, n:i64)\rvoid f(const float *x, float *y, int64_t n)\r{\r\t/* k */\r}\r```\r" },
+		{ "a fence of tildes", "~~~c\n" KERNEL("k") "~~~\n" },
+		{ "a fence behind a tabulator", "\t```c\n" KERNEL("k") "\t```\n" },
+		{ "a list whose code is indented with its fence", "1. So:\n\n   ```c\n   //@ kernel f args=(x, y, n:i64)\n   void f(const float *x, float *y, int64_t n)\n"
+		  "   {\n   \t/* k */\n   }\n   ```\n" },
+		{ "no last fence, prose behind the code", "```c\n" KERNEL("k") "\n**Why**: one pass; it is (really) fast.\n" },
+		{ "no fence at all, prose behind the code", "So:\n" KERNEL("k") "Note: it is fast; try it.\n" },
+		{ "the last fence in the last line of code", "```c\n//@ kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, int64_t n)\n{\n\t/* k */\n}```\nDone.\n" },
+		{ "a plan line in the line of the fence", "```c //@ kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, int64_t n)\n{\n\t/* k */\n}\n```\n" },
+		{ "JSON", "{\"why\": \"fast\", \"code\": \"//@ kernel f args=(x, y, n:i64)\\nvoid f(const float *x, float *y, int64_t n)\\n{\\n\\t/* k */\\n}\\n\"}" },
+		{ "JSON in a fence, a fence in JSON", "```json\n{\"answer\": [\"So:\\n```c\\n//@ kernel f args=(x, y, n:i64)\\nvoid f(const float *x, float *y, int64_t n)\\n{\\n"
+		  "\\t/* k */\\n}\\n```\\n\"]}\n```\n" },
+		{ "HTML", "<p>So:</p><pre><code class=\"c\">//@ kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, int64_t n)\n{\n\t/* k */\n}\n</code></pre>" },
+		{ "control words of a template", "<|channel|>analysis<|message|>```c\n" KERNEL("draft") "```<|end|><|start|>assistant<|channel|>final<|message|>```c\n"
+		  KERNEL("k") "```<|return|>" },
+		{ "another tag of thinking", "<seed:think>```c\n" KERNEL("draft") "```</seed:think>\n```c\n" KERNEL("k") "```\n" },
+	};
+	struct kw_reply r;
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		r = read_c(whole[i].text);
+		is_kind_(&r, KW_REPLY_SOURCE, whole[i].what);
+		is_str(r.kind == KW_REPLY_SOURCE ? r.source : "", KERNEL("k"), "the kernel and nothing else");
+	}
+	r = read_c("```c\n//@ kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, int64_t n)\n{\n\tfor (int64_t i = 0; i &lt; n &amp;&amp; 1; i++)\n\t\ty[i] = 0;\n}\n```\n");
+	ok(r.kind == KW_REPLY_SOURCE && strstr(r.source, "i < n && 1"), "signs that were written for HTML");
+	r = read_c("<seed:think>```c\n" KERNEL("draft") "```</seed:think>\nNo, sorry.");
+	is_kind_(&r, KW_REPLY_DRAFT, "a draft in that tag is none");
+	r = read_c("```c\n//@ kernel f args=(x, y, n:i64)\nvoid f(const float *x, float *y, int64_t n)\n{\n\t// ... rest of the code unchanged ...\n}\n```\n");
+	is_kind_(&r, KW_REPLY_BAD_EDIT, "code that is left out");
+	has_str(r.why, "leaves parts out ('// ... rest of the code unchanged ...')", "is shown");
+	r = read_c("```c\n" KERNEL("the rest of the row, x[8] ... x[n - 1], as before") "```\n");
+	is_kind_(&r, KW_REPLY_SOURCE, "a sentence with an ellipsis is none of that");
+	r = read_c("{\"why\": \"//@ kernel lines are hard\"}");
+	ok(r.kind != KW_REPLY_SOURCE && r.why[0], "JSON without a kernel: %s", r.why);
+	r = read_c("\xe6\x8a\xb1\xe6\xad\x89\xef\xbc\x8c\xe6\x88\x91\xe6\x97\xa0\xe6\xb3\x95\xe5\xb8\xae\xe5\x8a\xa9\xe3\x80\x82");
+	is_kind_(&r, KW_REPLY_NO_CODE, "a refusal in Chinese");
+	r = read_c("\xe4\xb8\x8b\xe9\x9d\xa2\xef\xbc\x9a\n```c\n" KERNEL("\xe6\xb3\xa8") "```\n");
+	is_kind_(&r, KW_REPLY_SOURCE, "an answer in Chinese");
+	/* Python's end is seen by its indents. */
+	{
+		const struct kw_reply_want w = { .marker = "#@", .language = "Triton" };
+
+		r = read_text(&w, "So:\nimport triton\n#@ kernel f grid=(n) args=(x, y)\n@triton.jit\ndef f(x, y):\n    a = 1\n    tl.store(y, a)\n\nIt is fast.\n", KW_FINISH_STOP);
+		is_kind_(&r, KW_REPLY_SOURCE, "Triton without a fence");
+		is_str(r.kind == KW_REPLY_SOURCE ? r.source : "", "import triton\n#@ kernel f grid=(n) args=(x, y)\n@triton.jit\ndef f(x, y):\n    a = 1\n    tl.store(y, a)\n", "whole");
+	}
+}
+
+static struct kw_reply edit(const char *parent, const char *text)
+{
+	const struct kw_reply_want w = { .marker = "//@", .parent = parent };
+
+	return read_text(&w, text, KW_FINISH_STOP);
+}
+
+/* Edits in forms that are not quite what was asked for. */
+static void test_odd_edits(void)
+{
+	static const struct {
+		const char *what, *text;
+	} odd[] = {
+		{ "with CRLF", "<<<<<<< SEARCH\r\n\t/* old */\r\n=======\r\n\t/* new */\r\n>>>>>>> REPLACE\r\n" },
+		{ "indented as a whole", "1. So:\n   <<<<<<< SEARCH\n   \t/* old */\n   =======\n   \t/* new */\n   >>>>>>> REPLACE\n" },
+		{ "with blanks for a tabulator", "<<<<<<< SEARCH\n    /* old */\n=======\n    /* new */\n>>>>>>> REPLACE\n" },
+		{ "a diff before prose", "--- a/k.c\n+++ b/k.c\n@@ -3,3 +3,3 @@\n {\n-\t/* old */\n+\t/* new */\n }\n\nThat is all.\n" },
+		{ "a diff with an empty line at its end", "```diff\n@@ -3,3 +3,3 @@\n {\n-\t/* old */\n+\t/* new */\n }\n\n```\n" },
+		{ "a diff without a line of places", "```diff\n-\t/* old */\n+\t/* new */\n```\n" },
+		{ "a patch between its marks", "*** Begin Patch\n*** Update File: k.c\n@@\n {\n-\t/* old */\n+\t/* new */\n }\n*** End Patch\n" },
+	};
+	struct kw_reply r;
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		r = edit(KERNEL("old"), odd[i].text);
+		is_kind_(&r, KW_REPLY_SOURCE, odd[i].what);
+		is_str(r.kind == KW_REPLY_SOURCE ? r.source : "", KERNEL("new"), "is what was meant");
+	}
+	r = edit("a\n  a\n", "<<<<<<< SEARCH\n    a\n=======\nb\n>>>>>>> REPLACE\n");
+	has_str(r.why, "at several places", "but not where it may be one of two");
+	r = edit("if x:\n        y = 1\n", "<<<<<<< SEARCH\n    y = 1\n=======\n    y = 2\n    if y:\n        z = 3\n>>>>>>> REPLACE\n");
+	is_str(r.kind == KW_REPLY_SOURCE ? r.source : "", "if x:\n        y = 2\n        if y:\n            z = 3\n", "new lines are indented as the old ones were");
+}
+
 static void test_no_use(void)
 {
 	const struct kw_reply_want w = { .marker = "//@", .language = "C17" };
@@ -119,13 +214,6 @@ static void test_no_use(void)
 		r = read_text(&w, "```c\n" KERNEL("x") "```\n", (enum kw_finish)f);
 		ok(r.kind != KW_REPLY_SOURCE && r.why[0], "finish %s is of no use: %s", kw_finish_name((enum kw_finish)f), r.why);
 	}
-}
-
-static struct kw_reply edit(const char *parent, const char *text)
-{
-	const struct kw_reply_want w = { .marker = "//@", .parent = parent };
-
-	return read_text(&w, text, KW_FINISH_STOP);
 }
 
 static void test_edits(void)
@@ -188,8 +276,10 @@ int main(void)
 	test_folder("which-code-block", "void k(");
 	test_folder("think-tags", NULL);
 	test_blocks();
+	test_wrapped();
 	test_no_use();
 	test_edits();
+	test_odd_edits();
 	test_cut_anywhere();
 	kw_arena_release(&arena);
 	return done();
