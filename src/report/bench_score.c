@@ -87,7 +87,9 @@ void kw_suite_look(const struct kw_verdict *v, double wide, int64_t compared, in
 	double logs = 0;
 	int timed = 0;
 
-	*out = (struct kw_suite_view){ .known = true };
+	/* What this machine cannot build or hold another one may. */
+	*out = (struct kw_suite_view){ .known = v->cls != KW_V_NOT_APPLICABLE && !(v->cls == KW_V_BUILD_ERROR &&
+										 v->subclass == KW_S_BUILD_ARCHITECTURE) };
 	if (!ran)
 		return;
 	for (size_t i = 0; i < v->case_count; i++) {

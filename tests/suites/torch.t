@@ -86,6 +86,11 @@ put("$tmp/t/twice_plus/sample0.py", "import torch\n\ndef twice_plus(x, other=1):
 put("$tmp/t/twice_plus/sample1.py", "import torch\n\ndef twice_plus(x, other=1):\n    return x + x + 1\n");
 put("$tmp/t/twice_plus/sample2.py", "def another(x):\n    return x\n");
 put("$tmp/t/sin_kernel.py", "def sin(x):\n    return x\n");
+my $triton = "import torch\nimport triton\nimport triton.language as tl\n\n\n\@triton.jit\ndef kernel(x, y, other, n, BLOCK: tl.constexpr):\n" .
+	"    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    v = tl.load(x + i, mask=i < n, other=0.0)\n";
+my $store = "    tl.store(y + i, VALUE, mask=i < n)\n\n\n";
+my $launch = "    y = torch.empty_like(x)\n    kernel[(triton.cdiv(x.numel(), 64),)](x, y, OTHER, x.numel(), BLOCK=64)\n    return y\n";
+put("$tmp/t/twice_plus/sample3.py", $triton . $store =~ s/VALUE/v + v + other/r . "def twice_plus(x, other=1):\n" . $launch =~ s/OTHER/other/r);
 ($rc, $j, $err) = run(qw(bench tritonbench --path . --candidates t --baselines naive));
 my %by = map { $_->{item} => $_ } @{$j->{items} // []};
 ok($by{'T/twice_plus#0'}{right}, 'a function becomes a module that makes the calls of the tests', ($by{'T/twice_plus#0'}{text} // '') . $err);
@@ -93,5 +98,32 @@ ok(($by{'T/twice_plus#1'}{verdict} // '') eq 'wrong', 'wrong in one of the calls
 ok($by{'T/twice_plus#1'}{suite_right}, 'the suite takes what runs for right', $by{'T/twice_plus#1'}{text});
 ok(($by{'T/twice_plus#2'}{state} // '') eq 'unusable' && $by{'T/twice_plus#2'}{text} =~ /defines no twice_plus/, 'no such function', $by{'T/twice_plus#2'}{text});
 ok(($by{'G/sin_kernel#0'}{text} // '') =~ /its reference is a Triton kernel/, 'a reference that is a kernel itself is none', $by{'G/sin_kernel#0'}{text});
+ok($by{'T/twice_plus#3'}{right}, 'a function that launches a Triton kernel', $by{'T/twice_plus#3'}{text});
 ok(@{$j->{disagreements} // []} == 1, 'and the disagreement is listed');
+
+# MultiKernelBench: answers of models, kept by language and run.
+my $shift = "$model        self.by = n\n\n    def forward(self, x):\n        return torch.relu(x) + self.by\n";
+put("$tmp/reference/activation/shift.py", "$shift\n\ndef get_inputs():\n    return [torch.randn(16, 100)]\n\n\ndef get_init_inputs():\n    return [0.5]\n");
+put("$tmp/reference/broadcast/gone.py", "import a_package_that_is_nowhere\n");
+my $new = "class ModelNew(torch.nn.Module):\n    def __init__(self, by):\n        super().__init__()\n        self.by = by\n\n    def forward(self, x):\n";
+my $inline = "import torch\nfrom torch.utils.cpp_extension import load_inline\n\nextension = load_inline(name='shift', cpp_sources='torch::Tensor shift(torch::Tensor x);', " .
+	"cuda_sources='''\n__global__ void kernel(const float *x, float *y, int n)\n{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        y[i] = fmaxf(x[i], 0.f) + 0.5f;\n}\n\n" .
+	"torch::Tensor shift(torch::Tensor x)\n{\n    auto y = torch::empty_like(x);\n    kernel<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());\n    return y;\n}\n''', " .
+	"functions=['shift'])\n\n\n${new}        return extension.shift(x)\n";
+sub answered { my ($path, $code) = @_; put("$tmp/output/$path", "Here it is:\n\n```python\n$code```\n\nIt is fast.\n"); }
+for my $try ([0, 'tl.maximum(v, 0.0) + other'], [1, 'tl.maximum(v, 0.0) + other + 0.00004'], [2, 'v + other']) {
+	answered("triton/some_model/run$try->[0]/shift.txt", $triton . $store =~ s/VALUE/$try->[1]/r . $new . $launch =~ s/OTHER/self.by/r =~ s/^    /        /gmr);
+}
+answered('cuda/some_model/run3/shift.txt', $inline);
+put("$tmp/output/cuda/some_model/run0/gone.txt", "I cannot help with that.\n");
+($rc, $j, $err) = run(qw(bench multikernelbench --path . --candidates output --baselines naive));
+%by = map { $_->{item} => $_ } @{$j->{items} // []};
+ok($rc == 0 && $by{'activation/shift#0'}{right} && $by{'activation/shift#0'}{suite_right}, 'a Triton kernel in an answer', ($by{'activation/shift#0'}{text} // '') . $err);
+ok(($by{'activation/shift#1'}{verdict} // '') eq 'wrong' && $by{'activation/shift#1'}{suite_right}, 'close enough for the suite', $by{'activation/shift#1'}{text});
+ok(($by{'activation/shift#2'}{verdict} // '') eq 'wrong' && !$by{'activation/shift#2'}{suite_right}, 'wrong for both', $by{'activation/shift#2'}{text});
+ok(@{$j->{disagreements} // []} == 1 && $j->{disagreements}[0]{item} eq 'activation/shift#1', 'the disagreement is listed');
+my $gpu = ($by{'activation/shift#3'}{text} // '') =~ /this device is no GPU/;
+ok($gpu ? !defined $by{'activation/shift#3'}{suite_right} : $by{'activation/shift#3'}{right}, 'CUDA where there is a GPU; elsewhere the suite could say nothing either',
+	$by{'activation/shift#3'}{text});
+ok(($by{'broadcast/gone#0'}{state} // '') =~ /^no_(problem|candidate)$/, 'words are no candidate', $by{'broadcast/gone#0'}{text});
 print "1..$n\n";

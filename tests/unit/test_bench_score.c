@@ -161,6 +161,13 @@ static void test_view(void)
 	v.cls = KW_V_BUILD_ERROR;
 	kw_suite_look(&v, 0, 0, 0, &view);
 	ok(view.known && !view.right, "what is not built does not run");
+	v.subclass = KW_S_BUILD_ARCHITECTURE;
+	kw_suite_look(&v, 1e-4, 0, 0, &view);
+	ok(!view.known && !view.right, "what is for another device may do so there");
+	v.cls = KW_V_NOT_APPLICABLE;
+	v.subclass = KW_S_NONE;
+	kw_suite_look(&v, 1e-4, 0, 0, &view);
+	ok(!view.known && !view.right, "and what this machine has no room for");
 	v.cls = KW_V_WRONG;
 	v.subclass = KW_S_MISMATCH;
 	kw_suite_look(&v, 0, 0, 0, &view);
