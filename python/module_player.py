@@ -823,6 +823,8 @@ class Player:
             where, text = f" ({self.spec['file']}:{line}: {source[:120]})" if line else "", e.words
         elif lacking := self.lacking(e):
             text = lacking
+        elif isinstance(e, ModuleNotFoundError) and e.name:
+            text = f"it imports '{e.name}', which this Python does not have"
         kind = self.kind(e, frame)
         if kind == FORBIDDEN:
             text = f"it asked the system for what a kernel never needs: {text}"
@@ -862,7 +864,7 @@ class Player:
             return EXITED
         if self.loading and isinstance(e, SyntaxError):
             return SYNTAX
-        if self.loading and isinstance(e, ImportError):
+        if isinstance(e, ModuleNotFoundError) or self.loading and isinstance(e, ImportError):
             return INCLUDE
         if self.loading and isinstance(e, NameError):
             return UNDEFINED

@@ -91,6 +91,21 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 
 /* ---- load_inline ---- */
 
+/* The first that has a compiler; NULL: none. */
+static const char *cuda_home(void)
+{
+	const char *const homes[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda" };
+
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]); i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/bin/nvcc", homes[i] ? homes[i] : "");
+		if (homes[i] && kw_path_exists(path))
+			return homes[i];
+	}
+	return NULL;
+}
+
 static json_t *make_question(const struct build *b)
 {
 	const char *gpu = b->job.opts->arch && strncmp(b->job.opts->arch, "sm_", 3) == 0 ? b->job.opts->arch : NULL;
@@ -153,9 +168,10 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 {
 	struct kw_proc_opts o = { .cwd = b->job.dir, .timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : INLINE_TIMEOUT_MS,
 				  .max_out_bytes = MAX_ANSWER, .before_exec = kw_sandbox_enter };
+	const char *home = cuda_home();
 	const char *env[] = { kw_arena_printf(&b->job.arena, "TMPDIR=%s", b->job.dir), kw_arena_printf(&b->job.arena, "PATH=%s", getenv("PATH")),
 			      kw_arena_printf(&b->job.arena, "HOME=%s", b->job.dir), "LC_ALL=C", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
-			      getenv("CUDA_HOME") ? kw_arena_printf(&b->job.arena, "CUDA_HOME=%s", getenv("CUDA_HOME")) : NULL, NULL };
+			      home ? kw_arena_printf(&b->job.arena, "CUDA_HOME=%s", home) : NULL, NULL };
 	const char *const *read;
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
@@ -271,16 +287,12 @@ static void add_program(struct kw_hasher *h, const char *what, const char *path)
 /* What python/module_build.py calls. */
 static void add_compilers(struct kw_hasher *h)
 {
-	const char *const homes[] = { getenv("CUDA_HOME"), "/usr/local/cuda" };
+	const char *home = cuda_home();
 	char path[PATH_MAX];
-	bool found = false;
 
 	add_program(h, "g++", kw_proc_which("g++", path, sizeof(path)) ? path : "");
-	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !found; i++) {
-		snprintf(path, sizeof(path), "%s/bin/nvcc", homes[i] ? homes[i] : "");
-		found = homes[i] && kw_path_exists(path);
-	}
-	add_program(h, "nvcc", found ? path : "");
+	snprintf(path, sizeof(path), "%s/bin/nvcc", home ? home : "");
+	add_program(h, "nvcc", home ? path : "");
 }
 
 static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_error *err)

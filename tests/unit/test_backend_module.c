@@ -110,6 +110,7 @@ int main(void)
 	snprintf(python, sizeof(python), "%s", temp_file("v/bin/python3"));
 	setenv("XDG_CACHE_HOME", cache, 1);
 	unsetenv("CUDA_HOME");
+	unsetenv("CUDA_PATH");
 	kw_python_use(python);
 	if (!make_python("2.11.0", "3.6.0")) {
 		printf("1..0 # SKIP no python3 that makes environments\n");
