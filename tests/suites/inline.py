@@ -195,13 +195,30 @@ def with_cuda():
 
 
 def without_driver():
-    """What players for a GPU are copies of has everything imported, and has not asked the driver: it could not be used in a copy."""
+    """What players for a GPU are copies of has everything imported, and has not asked the driver: it could not be used in a copy. What is
+    not needed is not there: PyTorch's compiler takes as long as PyTorch."""
     text = ("import sys; exec(compile(open(sys.argv[1]).read().rpartition('if __name__')[0], 'player', 'exec'))\n"
             "import torch; before = torch.cuda.is_available; prepare(1, 0)\n"
             "print(torch.cuda.is_available is before, 'torch.utils.cpp_extension' in sys.modules, torch.cuda.is_initialized(),"
-            " 'libcuda.so' in open('/proc/self/maps').read(), 'libnvidia-ml' in open('/proc/self/maps').read())\n")
-    said = subprocess.run([sys.executable, "-c", text, TOP + "/python/module_player.py"], capture_output=True, text=True, check=False)
-    ok(said.stdout.split() == ["True", "True", "False", "False", "False"], "players for a GPU are made without its driver", said)
+            " 'libcuda.so' in open('/proc/self/maps').read(), 'libnvidia-ml' in open('/proc/self/maps').read())\n"
+            "exec(open(sys.argv[2]).read())\n"
+            "class Counted(Watching):\n"
+            "    seen = 0\n"
+            "    def __torch_dispatch__(self, func, types, args=(), kwargs=None):\n"
+            "        Counted.seen += 1\n"
+            "        return func(*args, **(kwargs or {}))\n"
+            "with Counted(): torch.ones(2) * 2\n"
+            "print(Counted.seen > 0, 'torch._dynamo' in sys.modules)\n"
+            "torch.backends.cuda.is_built = lambda: False\n"
+            "try: Cuda(0)\n"
+            "except Exception as e: print(words_of(e))\n")
+    said = subprocess.run([sys.executable, "-c", text, TOP + "/python/module_player.py", TOP + "/python/watching.py"], capture_output=True,
+                          text=True, check=False)
+    lines = said.stdout.splitlines() + ["", "", ""]
+    ok(lines[0].split() == ["True", "True", "False", "False", "False"], "players for a GPU are made without its driver", said)
+    ok(lines[1].split() == ["True", "False"], "what watches operations imports no compiler", said)
+    ok(lines[2].startswith("PyTorch ") and lines[2].endswith("is built without CUDA and cannot use this GPU; install one with CUDA"),
+       "a PyTorch without CUDA is told in a sentence", said)
 
 
 os.chdir(FOLDER)
