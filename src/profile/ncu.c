@@ -609,7 +609,7 @@ static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 		return false;
 	if (holds(line, "Connected to process") || holds(line, "==PROF== Connected"))
 		end_capture(r);
-	if (holds(line, "NVGPUCTRPERM") || (holds(line, "permission") && holds(line, "erformance")))
+	if (holds(line, "NVGPUCTRPERM") || holds(line, "INSUFFICIENT_PRIVILEGES") || (holds(line, "permission") && holds(line, "erformance")))
 		r->permission = true;
 	if (holds(line, "Failed to profile") || holds(line, "Failed to prepare kernel") ||
 	    holds(line, "replay failed") || holds(line, "Failed to save memory") || holds(line, "Failed to access"))

@@ -208,11 +208,16 @@ void kw_ncu_text_end_rule(struct kw_ncu *r)
 /* "OPT   Est. Speedup: 50%": the beginning of a rule's text. */
 static bool rule_line(struct kw_ncu *r, struct kw_str bare)
 {
-	static const char *const types[] = { "OPT ", "INF ", "WRN ", "ERR ", "SOL " };
+	static const char *const types[] = { "OPT ", "INF ", "WRN ", "ERR ", "SOL ", "OK  " };
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct kw_str part[MAX_CHUNKS];
+
 		if (!kw_str_starts(bare, types[i]))
 			continue;
+		/* "SOL DRAM   %   85.34" is a metric of 2020. */
+		if (chunks_of(bare, part) >= 2 && kw_metric_find(part[0], KW_QUANTITY_PCT) >= 0)
+			return false;
 		kw_ncu_text_end_rule(r);
 		snprintf(r->rule_type, sizeof(r->rule_type), "%.3s", types[i]);
 		bare = kw_str_trim((struct kw_str){ bare.ptr + 4, bare.len - 4 });
