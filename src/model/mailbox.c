@@ -44,6 +44,26 @@ static enum kw_status open_mailbox(const char *argument, const struct kw_provide
 	return KW_OK;
 }
 
+/* The number in a name; 0: it is none of ours. */
+static int number_of(const char *name)
+{
+	int64_t n;
+
+	return kw_str_to_i64((struct kw_str){ name, strcspn(name, ".") }, &n) && n >= 1 && n <= NUMBER_MAX ? (int)n : 0;
+}
+
+/* An answer that lies there without a prompt is none to the next one: its number is taken too. */
+static enum kw_status skip_answers(const struct mailbox *m, struct kw_arena *a, int *highest, struct kw_error *err)
+{
+	char **names;
+	size_t count = 0;
+	enum kw_status status = kw_dir_list(m->dir, ".answer.md", a, &names, &count, err);
+
+	for (size_t i = 0; status == KW_OK && i < count; i++)
+		*highest = number_of(names[i]) > *highest ? number_of(names[i]) : *highest;
+	return status;
+}
+
 /* The number of a prompt of this very text that lies there from before; 0: none. */
 static enum kw_status find_mine(const struct mailbox *m, const char *text, struct kw_arena *a, int *number, int *highest,
 				struct kw_error *err)
@@ -55,21 +75,21 @@ static enum kw_status find_mine(const struct mailbox *m, const char *text, struc
 	*number = *highest = 0;
 	for (size_t i = 0; status == KW_OK && i < count; i++) {
 		const char *path = kw_path_join(a, m->dir, names[i]);
-		int64_t n;
+		int n = number_of(names[i]);
 		struct stat st;
 
 		if (!path)
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a mailbox");
-		if (!kw_str_to_i64((struct kw_str){ names[i], strcspn(names[i], ".") }, &n) || n < 1 || n > NUMBER_MAX)
+		if (!n)
 			continue;
-		*highest = n > *highest ? (int)n : *highest;
+		*highest = n > *highest ? n : *highest;
 		if (stat(path, &st) != 0 || (size_t)st.st_size != len ||
 		    kw_file_read_arena(path, PROMPT_MAX_BYTES, a, &found, &got, NULL) != KW_OK)
 			continue;
 		if (got == len && memcmp(found, text, len) == 0)
-			*number = (int)n;
+			*number = n;
 	}
-	return status;
+	return status == KW_OK ? skip_answers(m, a, highest, err) : status;
 }
 
 /* Under the next number that nobody has. */

@@ -227,7 +227,7 @@ static void test_mailbox(void)
 static void test_until(void)
 {
 	static _Atomic int64_t until;
-	char spec[600];
+	char spec[600], stale[700];
 	struct kw_ask q = ask_of("coder", "r1/coder", 0);
 	struct kw_answer a;
 	struct kw_model *m = open_model("exec:sleep 600", NULL);
@@ -242,10 +242,12 @@ static void test_until(void)
 	kw_model_close(m);
 	snprintf(spec, sizeof(spec), "mailbox:%s", temp_file("late"));
 	m = open_model(spec, NULL);
+	snprintf(stale, sizeof(stale), "%s/0001.answer.md", strchr(spec, ':') + 1);
+	spew(stale, "an answer from somebody's earlier day");
 	until = kw_now_ns() + 50000000;
 	is_int(kw_model_ask(m, &q, &a, &err), KW_NO, "a mailbox that nobody looks into is left");
 	has_str(err.text, "the run's time was over before an answer came", "with its sentence");
-	has_str(err.where, "0001.answer.md", "and where it would have been");
+	has_str(err.where, "0002.answer.md", "and where it would have been: not where one lay already");
 	kw_answer_release(&a);
 	kw_model_close(m);
 }
