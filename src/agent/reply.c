@@ -574,6 +574,19 @@ static bool from_wrapped(const struct kw_reply_want *w, struct kw_str text, stru
 	return true;
 }
 
+/* A task file without a fence: from the line of its name on. */
+static bool begins_task(struct kw_str *text)
+{
+	struct kw_str rest = *text, line;
+
+	while (rest.len && kw_str_split(&rest, '\n', &line))
+		if (kw_str_starts(line, "name:")) {
+			*text = (struct kw_str){ line.ptr, (size_t)(text->ptr + text->len - line.ptr) };
+			return true;
+		}
+	return false;
+}
+
 static void without_fence(const struct kw_reply_want *w, struct kw_str text, enum kw_finish finish, struct kw_arena *a,
 			  struct kw_reply *out)
 {
@@ -584,6 +597,8 @@ static void without_fence(const struct kw_reply_want *w, struct kw_str text, enu
 			no_use(out, KW_REPLY_TRUNCATED, "the answer ends in the middle of its code; make it shorter");
 		else
 			take(out, code, a);
+	} else if (w->entry && begins_task(&text) && memmem(text.ptr, text.len, w->entry, strlen(w->entry))) {
+		take(out, text, a);
 	} else if (refuses(text)) {
 		no_use(out, KW_REPLY_REFUSED, "the model refused: " KW_STR_FMT, (int)strcspn(text.ptr, "\n") < 200
 		       ? (int)strcspn(text.ptr, "\n") : 200, text.ptr);

@@ -107,7 +107,12 @@ static enum kw_status show_row(const struct kw_cmd *cmd, int64_t id, struct kw_s
 		return status;
 	if (cmd->json)
 		return kw_print_json(row_json(&r), err);
-	printf("%s: %s (%s, %s, %s), outcome %s", r.kind, r.name, r.family, r.device, r.dtype, r.outcome);
+	/* A note need not be about anything. */
+	printf("%s: %s", r.kind, r.name);
+	if (r.family[0] || r.device[0] || r.dtype[0])
+		printf(" (%s, %s, %s)", r.family, r.device, r.dtype);
+	if (r.outcome[0])
+		printf(", outcome %s", r.outcome);
 	if (r.speedup > 0)
 		printf(", %.3gx", r.speedup);
 	printf("\n%s\n", r.text);

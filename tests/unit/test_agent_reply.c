@@ -133,6 +133,14 @@ static void test_wrapped(void)
 	is_kind_(&r, KW_REPLY_NO_CODE, "a refusal in Chinese");
 	r = read_c("\xe4\xb8\x8b\xe9\x9d\xa2\xef\xbc\x9a\n```c\n" KERNEL("\xe6\xb3\xa8") "```\n");
 	is_kind_(&r, KW_REPLY_SOURCE, "an answer in Chinese");
+	{
+		const struct kw_reply_want w = { .marker = "//@", .entry = "reference:", .language = "YAML" };
+
+		r = read_text(&w, "Here it is:\nname: twice\nreference:\n  expr: y = 2 * x\n", KW_FINISH_STOP);
+		is_str(r.kind == KW_REPLY_SOURCE ? r.source : "", "name: twice\nreference:\n  expr: y = 2 * x\n", "a task without a fence");
+		r = read_text(&w, "Its name: twice.\nreference: none\n", KW_FINISH_STOP);
+		is_kind_(&r, KW_REPLY_NO_CODE, "prose about one is none");
+	}
 	/* Python's end is seen by its indents. */
 	{
 		const struct kw_reply_want w = { .marker = "#@", .language = "Triton" };
