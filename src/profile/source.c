@@ -141,16 +141,6 @@ static bool is_constant(const struct scan *s, size_t i)
 
 /* ---- declarations ---- */
 
-static int element_bytes(const struct kw_tokens *t, size_t i)
-{
-	static const char *const two[] = { "half", "__half", "__nv_bfloat16", "short", "bfloat16", NULL };
-	static const char *const eight[] = { "double", "float2", "int64_t", "long", "int2", NULL };
-	static const char *const one[] = { "char", "int8_t", "uint8_t", NULL };
-	static const char *const sixteen[] = { "float4", "int4", "uint4", "double2", NULL };
-
-	return is_any(t, i, two) ? 2 : is_any(t, i, eight) ? 8 : is_any(t, i, one) ? 1 : is_any(t, i, sixteen) ? 16 : 4;
-}
-
 /* `float tile[32][33]` from the name on. */
 static void array(struct scan *s, size_t i, bool shared)
 {
@@ -159,7 +149,7 @@ static void array(struct scan *s, size_t i, bool shared)
 
 	if (!n)
 		return;
-	n->bytes = element_bytes(s->t, i - 1);
+	n->bytes = kw_token_element_bytes(s->t, i - 1);
 	while (kw_token_is(s->t, at, "[") && s->t->list[at].match > at) {
 		n->before = n->last;
 		n->last = dimension(s, at + 1, s->t->list[at].match);
@@ -322,18 +312,6 @@ static void division(struct scan *s, size_t i)
 	fact(s, KW_M_CODE_DIV, i);
 	if (s->loop_count)
 		fact(s, KW_M_CODE_DIV_LOOP, i);
-}
-
-static bool is_atomic(const struct kw_tokens *t, size_t i)
-{
-	static const char *const names[] = { "atomicAdd",	 "atomicSub",	    "atomicMax",  "atomicMin",
-					     "atomicInc",	 "atomicDec",	    "atomicExch", "atomicCAS",
-					     "atomicOr",	 "atomicAnd",	    "atomicXor",  "atomic_add",
-					     "atomic_inc",	 "atomic_max",	    "atomic_min", "atom_add",
-					     "atomic_fetch_add", "atomicAdd_block", "atomic_sub", "atomic_or",
-					     "atomic_xchg",	 "atomic_cmpxchg",  NULL };
-
-	return kw_token_is(t, i + 1, "(") && is_any(t, i, names);
 }
 
 /* atomicAdd(&bins[threadIdx.x], v): the lanes of a warp have an address each. */
@@ -612,15 +590,6 @@ static void guard(struct scan *s, size_t i)
 			s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
 }
 
-/* __builtin_amdgcn_mfma_f32_32x32x8f16 and the like. */
-static bool is_matrix_builtin(const struct kw_token *k)
-{
-	static const char start[] = "__builtin_amdgcn_";
-
-	return k->len > sizeof(start) + 4 && memcmp(k->ptr, start, sizeof(start) - 1) == 0 &&
-	       (memcmp(k->ptr + sizeof(start) - 1, "mfma", 4) == 0 || memcmp(k->ptr + sizeof(start) - 1, "wmma", 4) == 0);
-}
-
 static void words(struct scan *s, size_t i)
 {
 	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or",
@@ -636,7 +605,7 @@ static void words(struct scan *s, size_t i)
 		fact(s, KW_M_CODE_BARRIER, i);
 		if (s->loop_count)
 			fact(s, KW_M_CODE_BARRIER_LOOP, i);
-	} else if (is_any(s->t, i, matrix) || is_matrix_builtin(&s->t->list[i])) {
+	} else if (is_any(s->t, i, matrix) || kw_token_is_matrix_builtin(s->t, i)) {
 		fact(s, KW_M_CODE_MATRIX, i);
 	} else if (is_any(s->t, i, async)) {
 		fact(s, KW_M_CODE_ASYNC, i);
@@ -644,7 +613,7 @@ static void words(struct scan *s, size_t i)
 		kw_launch_add_count(s->k, KW_M_CODE_HALF, 1);
 	} else if (is_any(s->t, i, doubles)) {
 		kw_launch_add_count(s->k, KW_M_CODE_DOUBLES, 1);
-	} else if (is_atomic(s->t, i)) {
+	} else if (kw_token_is_atomic(s->t, i)) {
 		atomic(s, i);
 	}
 }

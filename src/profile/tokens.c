@@ -223,3 +223,41 @@ bool kw_token_is_double(const struct kw_tokens *t, size_t i)
 	last = k->ptr[k->len - 1];
 	return point && last != 'f' && last != 'F' && last != 'h' && last != 'H' && last != 'l' && last != 'L';
 }
+
+/* ---- words of the languages ---- */
+
+static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words)
+{
+	return kw_tokens_hold(t, i, i + 1, words);
+}
+
+int kw_token_element_bytes(const struct kw_tokens *t, size_t i)
+{
+	static const char *const two[] = { "half", "__half", "__nv_bfloat16", "short", "bfloat16", NULL };
+	static const char *const eight[] = { "double", "float2", "int64_t", "long", "int2", NULL };
+	static const char *const one[] = { "char", "int8_t", "uint8_t", NULL };
+	static const char *const sixteen[] = { "float4", "int4", "uint4", "double2", NULL };
+
+	return is_any(t, i, two) ? 2 : is_any(t, i, eight) ? 8 : is_any(t, i, one) ? 1 : is_any(t, i, sixteen) ? 16 : 4;
+}
+
+bool kw_token_is_atomic(const struct kw_tokens *t, size_t i)
+{
+	static const char *const names[] = { "atomicAdd",	 "atomicSub",	    "atomicMax",  "atomicMin",
+					     "atomicInc",	 "atomicDec",	    "atomicExch", "atomicCAS",
+					     "atomicOr",	 "atomicAnd",	    "atomicXor",  "atomic_add",
+					     "atomic_inc",	 "atomic_max",	    "atomic_min", "atom_add",
+					     "atomic_fetch_add", "atomicAdd_block", "atomic_sub", "atomic_or",
+					     "atomic_xchg",	 "atomic_cmpxchg",  NULL };
+
+	return kw_token_is(t, i + 1, "(") && is_any(t, i, names);
+}
+
+bool kw_token_is_matrix_builtin(const struct kw_tokens *t, size_t i)
+{
+	const struct kw_token *k = &t->list[i];
+	static const char start[] = "__builtin_amdgcn_";
+
+	return k->len > sizeof(start) + 4 && memcmp(k->ptr, start, sizeof(start) - 1) == 0 &&
+	       (memcmp(k->ptr + sizeof(start) - 1, "mfma", 4) == 0 || memcmp(k->ptr + sizeof(start) - 1, "wmma", 4) == 0);
+}

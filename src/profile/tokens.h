@@ -40,6 +40,13 @@ bool kw_tokens_hold(const struct kw_tokens *t, size_t from, size_t to, const cha
 /* A floating literal without a suffix: a double. */
 bool kw_token_is_double(const struct kw_tokens *t, size_t i);
 
+/* Of the type that a word names; 4 where it is none that is known. */
+int kw_token_element_bytes(const struct kw_tokens *t, size_t i);
+/* A call of an atomic function of CUDA, HIP or OpenCL. */
+bool kw_token_is_atomic(const struct kw_tokens *t, size_t i);
+/* __builtin_amdgcn_mfma_f32_32x32x8f16 and the like. */
+bool kw_token_is_matrix_builtin(const struct kw_tokens *t, size_t i);
+
 /* Where the declaration that holds i begins: behind the last ';', bracket or preprocessor line. */
 size_t kw_token_declaration_start(const struct kw_tokens *t, size_t i);
 /* A copy of CUDA source without what only a host compiler takes: functions that launch or call the runtime, and headers of
