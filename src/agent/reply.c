@@ -590,18 +590,18 @@ static bool begins_task(struct kw_str *text)
 static void without_fence(const struct kw_reply_want *w, struct kw_str text, enum kw_finish finish, struct kw_arena *a,
 			  struct kw_reply *out)
 {
-	struct kw_str code = bare_code(text, w->marker);
+	struct kw_str code = bare_code(text, w->marker), task = text, line;
 
 	if (code.len && is_candidate(w, code) && !w->any_block) {
 		if (finish == KW_FINISH_LENGTH || unbalanced(code))
 			no_use(out, KW_REPLY_TRUNCATED, "the answer ends in the middle of its code; make it shorter");
 		else
 			take(out, code, a);
-	} else if (w->entry && begins_task(&text) && memmem(text.ptr, text.len, w->entry, strlen(w->entry))) {
-		take(out, text, a);
+	} else if (w->entry && begins_task(&task) && memmem(task.ptr, task.len, w->entry, strlen(w->entry))) {
+		take(out, task, a);
 	} else if (refuses(text)) {
-		no_use(out, KW_REPLY_REFUSED, "the model refused: " KW_STR_FMT, (int)strcspn(text.ptr, "\n") < 200
-		       ? (int)strcspn(text.ptr, "\n") : 200, text.ptr);
+		kw_str_split(&text, '\n', &line);
+		no_use(out, KW_REPLY_REFUSED, "the model refused: " KW_STR_FMT, line.len < 200 ? (int)line.len : 200, line.ptr);
 	} else if (finish == KW_FINISH_LENGTH) {
 		no_use(out, KW_REPLY_TRUNCATED, "the limit of tokens was reached before there was any code; be brief");
 	} else {
