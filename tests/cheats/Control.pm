@@ -242,16 +242,18 @@ sub lacks {
 	return $cpu =~ /\b\Q$needs\E\b/ ? '' : "this processor has no $needs";
 }
 
-# work->(item) for each, so many at once, those that are `alone` at the end; done->(item, what work returned), in order.
+# work->(item) for each, so many at once, those that are `alone` at the end; done->(item, what work returned) as each ends: a run
+# that is cut off has shown what it found.
 sub each_of {
 	my ($jobs, $items, $work, $done) = @_;
-	my ($next, $shown, %running, %result) = (0, 0);
+	my ($next, $shown, %running) = (0, 0);
 	my @order = ((grep { !$_->{alone} } @$items), (grep { $_->{alone} } @$items));
 	while ($shown < @order) {
 		my $most = $next < @order && $order[$next]{alone} ? 1 : $jobs;
 		if ($jobs < 2) {
-			$result{$next} = [ $work->($order[$next]) ];
+			$done->($order[$next], $work->($order[$next]));
 			$next++;
+			$shown++;
 		} elsif ($next < @order && keys %running < $most) {
 			my $pid = fork // die "fork: $!";
 			if (!$pid) {
@@ -266,9 +268,9 @@ sub each_of {
 		} else {
 			my $which = delete $running{ waitpid(-1, 0) };
 			my $text = slurp("$tmp/result.$which");
-			$result{$which} = $text ? JSON::PP->new->decode($text) : [ 'its process ended', '' ];
+			$done->($order[$which], $text ? @{JSON::PP->new->decode($text)} : ('its process ended', ''));
+			$shown++;
 		}
-		for (; $result{$shown}; $shown++) { $done->($order[$shown], @{ delete $result{$shown} }); }
 	}
 }
 

@@ -136,6 +136,23 @@ counts '1 passed, 1 failed, 1 skipped' 1 "no such program" "$tmp/good" "$tmp/gon
 counts '1 passed, 0 failed, 2 skipped' 0 "a program that skips itself" "$tmp/good" "$tmp/none"
 counts '0 passed, 0 failed, 1 skipped' 1 "nothing at all is no success" "$tmp/none"
 
+# Ends by itself only when its first line has been seen.
+program shown "echo ok 1; for i in \$(seq 600); do grep -q '^ok 1' '$tmp/out' && break; sleep 0.1; done
+	grep -q '^ok 1' '$tmp/out' || printf 'not '; echo ok 2; echo 1..2"
+V=1 JOBS=1 "$top/tools/run-tests" "$tmp/shown" 2>&1 | cat > "$tmp/out"
+grep -q '^2 passed, 0 failed, 0 skipped$' "$tmp/out"
+ok $? "run-tests: a line is shown when its test ends"
+program alone "echo \$\$ > '$tmp/pid'; echo ok 1; exec sleep 100"
+V=1 JOBS=1 "$top/tools/run-tests" "$tmp/alone" > "$tmp/out" 2>&1 &
+i=0
+while [ $i -lt 600 ] && ! grep -q '^ok 1' "$tmp/out"; do sleep 0.1; i=$((i + 1)); done
+kill $!
+wait $!
+i=0
+while [ $i -lt 600 ] && kill -0 "$(cat "$tmp/pid")" 2> /dev/null; do sleep 0.1; i=$((i + 1)); done
+! kill -0 "$(cat "$tmp/pid")" 2> /dev/null && grep -q '^ok 1' "$tmp/out"
+ok $? "run-tests: cut off, it has shown what there was and its programs end too"
+
 # tests/cheats/run.
 cat > "$tmp/bin/judge" <<'END'
 #!/bin/sh
@@ -143,6 +160,10 @@ case $1 in
 doctor) echo "{\"facts\":[{\"part\":\"backend\",\"name\":\"cuda\",\"health\":\"ok\",\"text\":\"\"},
 	{\"part\":\"device\",\"name\":\"nvidia\",\"health\":\"$FAKE_GPU\",\"text\":\"no such thing\"}]}" ;;
 eval)
+	i=0
+	case $3 in *"${FAKE_SLOW:-none}".cu)
+		while [ $i -lt 600 ] && ! grep -q "$FAKE_SHOWN" "$FAKE_OUT"; do sleep 0.1; i=$((i + 1)); done ;;
+	esac
 	case $FAKE_VERDICT in
 	env) echo '{"error":{"status":"KW_ERR_ENV"}}'; exit 3 ;;
 	input) echo '{"error":{"status":"KW_ERR_INPUT"}}'; exit 2 ;;
@@ -171,9 +192,10 @@ controls 1 0 "a plan that is refused where a verdict is wanted fails" input cu_p
 controls 0 0 "a kernel as fast as another passes" ok/ cu_warm_policy
 controls 1 0 "a remark that is missing fails" ok/ cu_pdl_pair
 FAKE_FLAG="needs a person's eye" controls 0 0 "and one that is there passes" ok/ cu_pdl_pair
-controls 1 0 "several at once: the same" wrong/unwritten --jobs 3 $two
-[ "$(sed -n 's/^.*ok [0-9]* - \(cu_[a-z_]*\).*/\1/p' "$tmp/out" | tr '\n' ' ')" = "$two " ]
-ok $? "controls: in their order"
+FAKE_SLOW=cu_never_written FAKE_SHOWN=cu_copied_input FAKE_OUT=$tmp/out \
+	controls 1 0 "several at once: the same" wrong/unwritten --jobs 3 $two
+[ "$(sed -n 's/^.*ok [0-9]* - \(cu_[a-z_]*\).*/\1/p' "$tmp/out" | tr '\n' ' ')" = "cu_copied_input cu_never_written " ]
+ok $? "controls: each is shown when it ends, whatever the one before it waits for"
 FAKE_GPU=missing controls 0 2 "without the device they are skipped" ok/ $two
 KW_CONTROLS='--only cu' FAKE_GPU=missing controls 0 "$(ls "$top"/tests/cheats/*.cu "$top"/tests/cheats/honest/*.cu | wc -l)" \
 	"all of one language" ok/
