@@ -14,6 +14,7 @@
 #     //# patience SECONDS  of the whole (default 120)
 #     //# needs FLAG            a flag of /proc/cpuinfo, sm_NN: a GPU from there on, or landlock; else skipped
 #     //# alone yes             never beside others
+#     //# only DEVICE           a module that is made for this one
 package Control;
 use strict;
 use warnings;
@@ -27,6 +28,7 @@ use Time::HiRes qw(sleep time);
 
 our $top = abs_path(dirname(__FILE__) . '/../..');
 our ($kwright, $tmp);
+our $device = ''; # where modules run; '': where the program takes them
 my $count = 0;
 my $place = ''; # of a process that works beside others
 # What the files are written in, and what runs them: names that `doctor` has.
@@ -103,7 +105,7 @@ sub kwright {
 sub evaluate {
 	my ($task, $file, $h, @more) = @_;
 	my $r = kwright('patience', $h->{patience} || 120, 'eval', $task, $file, '--json', '--baselines', 'naive', '--effort', $h->{effort} || 'full',
-		'--timeout', $h->{timeout} || 1, '--store', "$tmp/store$place", @more);
+		'--timeout', $h->{timeout} || 1, '--store', "$tmp/store$place", $device && language($file) eq 'py' ? ('--device', $device) : (), @more);
 	return $r if $r->{fault};
 	$r->{json} = eval { JSON::PP->new->decode($r->{out}) };
 	if ($r->{code} == 2 && (($r->{json} || {})->{error}{status} // '') eq 'KW_ERR_INPUT') {
@@ -234,8 +236,10 @@ sub lacks {
 	my $l = $language{language($path)};
 	my $backend = health('backend', $l->{backend}) // 'this version does not build it';
 	return "$l->{backend}: $backend" if $backend;
-	my $device = $l->{device} ? health('device', $l->{device}) : '';
-	return $device if $device;
+	my $where = language($path) eq 'py' ? $device : $l->{device};
+	return "it is made for the device $h->{only}" if $device && $h->{only} && $h->{only} ne $device;
+	my $missing = $where ? health('device', $where) // "there is no device called $where" : '';
+	return $missing if $missing;
 	my $needs = $h->{needs} or return '';
 	return older_than($1) if $needs =~ /^sm_(\d+)$/;
 	return health('sandbox', 'landlock') if $needs eq 'landlock';

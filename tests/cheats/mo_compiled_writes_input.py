@@ -1,6 +1,7 @@
 #// task softmax
 #// expect wrong/input_modified
 #// why Compiled code writes to the input.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

@@ -1,6 +1,7 @@
 #// task softmax
 #// expect wrong/mismatch
 #// why The same name as an honest candidate, and other content.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

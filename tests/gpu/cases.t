@@ -54,7 +54,7 @@ END
 my %opts = (effort => 'full', timeout => '5s');
 is_verdict('B01: offsets in 64 bits', Control::evaluate($batches, file('wide.cu', $copy =~ s/TYPE/long long/gr), \%opts), 'ok');
 is_verdict('B01: offsets in 32 bits', Control::evaluate($batches, file('narrow.cu', $copy =~ s/TYPE/int/gr), \%opts),
-	'runtime_error/illegal_access|wrong/(?:unwritten|out_of_bounds|mismatch)');
+	'runtime_error/illegal_access|wrong/(?:unwritten|out_of_bounds|mismatch|input_modified)'); # where 2 GiB before the output lies is chance
 
 # B08
 my $counts = file('counts.yaml', <<'END');

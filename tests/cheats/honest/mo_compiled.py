@@ -1,6 +1,7 @@
 #// task softmax
 #// expect ok
 #// why Compiled by load_inline, in C++.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

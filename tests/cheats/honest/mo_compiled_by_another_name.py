@@ -1,6 +1,7 @@
 #// task softmax
 #// expect ok
 #// why Of the same name as another candidate, with other content: it is never taken for that one.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

@@ -1,6 +1,7 @@
 #// task softmax
 #// expect ok
 #// why What PyTorch has in C++ needs its own headers; and the arguments are computed.
+#// only cpu
 #// patience 600
 import torch
 import torch.utils.cpp_extension

@@ -1,6 +1,7 @@
 #// task softmax
 #// expect ok
 #// why In numpy.
+#// only cpu
 import torch
 import numpy
 

@@ -1,6 +1,7 @@
 #// task softmax_no_library
 #// expect ok
 #// why No operation of PyTorch computes anything here.
+#// only cpu
 import torch
 import numpy
 
