@@ -325,6 +325,9 @@ static const char *without_findings(const struct kw_explained *e, const struct k
 			"the busiest unit that was measured, %s, is used for %.1f%% of the time and is not the limit; "
 			"compute was not measured",
 			e->roof_name, e->roof_pct);
+	if (isnan(e->unit[0].pct) && isnan(e->unit[1].pct) && isnan(e->unit[2].pct) && isnan(e->unit[4].pct))
+		return kw_arena_printf(a, "compute is used for %.1f%% of the time; %s, so what limits it is not known", e->roof_pct,
+				       k->value[KW_M_DRAM_RATE] > 0 ? "memory's share of its rate takes the device's name (--device)" : "memory was not measured");
 	return kw_arena_printf(a, "no rule finds a fault; the busiest unit, %s, is used for %.1f%% of the time",
 			       e->roof_name, e->roof_pct);
 }

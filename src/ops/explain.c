@@ -186,10 +186,10 @@ static enum kw_status refuse(const char *path, enum kw_input_kind kind, struct k
 		return kw_fail(err, KW_ERR_INPUT, path,
 			       "this is the source page of Nsight Compute, which has no metric of a launch; give another page of the same report: "
 			       "ncu --import REPORT --csv --page raw");
-	case KW_INPUT_ROCPROF:
+	case KW_INPUT_ROCPROF_OTHER:
 		return kw_fail(err, KW_ERR_INPUT, path,
-			       "this is %s, whose counters are not read; of a kernel on an AMD device these are: its source, its compiler's log, and a "
-			       "table of times with the columns kernel and duration_us",
+			       "this is %s in a form that is not read; give their CSV: rocprofv3 --kernel-trace --output-format csv, or --pmc with counters; the "
+			       "pmc_perf.csv of rocprof-compute is read too",
 			       kw_input_name(kind));
 	case KW_INPUT_NVPROF:
 	case KW_INPUT_GPROF:
@@ -212,7 +212,7 @@ static enum kw_status check_found(const struct kw_explained_input *in, struct kw
 
 	if (l->count || in->message_count || l->outcome_count || in->kind == KW_INPUT_PYTHON)
 		return KW_OK;
-	if (in->kind == KW_INPUT_NCU && l->note_count) {
+	if ((in->kind == KW_INPUT_NCU || in->kind == KW_INPUT_ROCPROF) && l->note_count && l->notes[0].line) {
 		snprintf(where, sizeof(where), "%.400s:%d", in->file, l->notes[0].line);
 		return kw_fail(err, KW_ERR_INPUT, where, "no launch could be read: %s", l->notes[0].text);
 	}
@@ -249,6 +249,18 @@ static void fill_sheet(struct kw_explained_input *in, const struct kw_hardware *
 			kw_launch_set(k, KW_M_PEAK_RATE, h->memory_bytes_per_s);
 		kw_arena_release(&a);
 	}
+}
+
+/* AMD's profilers number devices and do not name them. */
+static void note_device(struct kw_explained_input *in)
+{
+	for (size_t i = 0; i < in->launches.count; i++)
+		if (kw_launch_has(in->launches.list[i], KW_M_DRAM_READ) || kw_launch_has(in->launches.list[i], KW_M_GRID)) {
+			kw_launches_note(&in->launches, 0,
+					 "the file does not name its device, so shares of its memory's rate and idle compute units are not known: --device mi300x, or a "
+					 "sheet of your own");
+			return;
+		}
 }
 
 static enum kw_status read_whole(const char *path, struct kw_explained_input *in, struct kw_buf *b,
@@ -451,6 +463,8 @@ enum kw_status kw_op_explain(const struct kw_op_env *env, const struct kw_op_exp
 			break;
 		out->all.count++;
 		fill_sheet(in, o->device ? &device : NULL);
+		if (in->kind == KW_INPUT_ROCPROF && !o->device)
+			note_device(in);
 		out->all.compared = o->compare;
 		if (!kw_explain_input(&out->set, in, o->compare && i == 1 ? &out->all.inputs[0] : NULL, &out->arena))
 			s = kw_fail(err, KW_ERR_NOMEM, in->file, "out of memory");

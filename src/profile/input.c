@@ -53,13 +53,18 @@ static const struct {
 	{ "==NVPROF==", NULL, KW_INPUT_NVPROF },
 	{ "\"traceEvents\"", NULL, KW_INPUT_TRACE },
 	{ "Flat profile:", "cumulative", KW_INPUT_GPROF },
-	{ "KernelName\",\"gpu-id", NULL, KW_INPUT_ROCPROF },
-	{ "Index,KernelName,gpu-id", NULL, KW_INPUT_ROCPROF },
+	{ "rocprofiler-sdk", NULL, KW_INPUT_ROCPROF_OTHER },
+	{ "System Speed-of-Light", "VALU", KW_INPUT_ROCPROF_OTHER },
+	{ "\"gpu_arch\": \"gfx", NULL, KW_INPUT_ROCPROF_OTHER },
+	{ "KernelName", "gpu-id", KW_INPUT_ROCPROF },
+	{ "KernelName", "BeginNs", KW_INPUT_ROCPROF },
+	{ "KernelName", "DurationNs", KW_INPUT_ROCPROF },
 	{ "Kernel_Name", "Arch_VGPR", KW_INPUT_ROCPROF },
 	{ "Kernel_Name", "Start_Timestamp", KW_INPUT_ROCPROF },
-	{ "System Speed-of-Light", "VALU", KW_INPUT_ROCPROF },
-	{ "\"gpu_arch\": \"gfx", NULL, KW_INPUT_ROCPROF },
-	{ "rocprofiler-sdk", NULL, KW_INPUT_ROCPROF },
+	{ "Counter_Name", "Counter_Value", KW_INPUT_ROCPROF },
+	{ "TotalDurationNs", "AverageNs", KW_INPUT_ROCPROF },
+	{ "Correlation_Id", "Start_Timestamp", KW_INPUT_ROCPROF },
+	{ "Node_Id", "Agent_Type", KW_INPUT_ROCPROF },
 	{ "Metric Description", "Metric result:", KW_INPUT_NVPROF },
 	{ "\"Metric Description\"", "\"Invocations\"", KW_INPUT_NVPROF },
 	{ "\"Address\",\"Source\"", "Warp Stall Sampling", KW_INPUT_NCU_SOURCE },
@@ -262,6 +267,9 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 	case KW_INPUT_NSYS:
 	case KW_INPUT_TABLE:
 		kw_read_table(text, len, out);
+		return true;
+	case KW_INPUT_ROCPROF:
+		kw_read_rocprof(text, len, out);
 		return true;
 	case KW_INPUT_PERF_STAT:
 		kw_read_perf_stat(text, len, out);

@@ -31,7 +31,8 @@
 	X(PYTHON, "Python source")                          \
 	X(TASK, "a task")                                   \
 	X(NVPROF, "a report of nvprof")                     \
-	X(ROCPROF, "a report of rocprof")                   \
+	X(ROCPROF, "a CSV of rocprof")                      \
+	X(ROCPROF_OTHER, "a report of AMD's profilers")     \
 	X(NCU_SOURCE, "the source page of Nsight Compute")  \
 	X(GPROF, "a report of gprof")                       \
 	X(TRACE, "a trace for a browser")                   \
@@ -50,6 +51,7 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 /* --- one reader a file --- */
 void kw_read_ncu(const char *text, size_t len, struct kw_launches *out);      /* input.c */
 void kw_read_table(const char *text, size_t len, struct kw_launches *out);    /* table.c: sweeps, timings, launches */
+void kw_read_rocprof(const char *text, size_t len, struct kw_launches *out);   /* rocprof.c */
 void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out); /* perf_stat.c */
 void kw_read_ptx(const char *text, size_t len, struct kw_launches *out);      /* machine.c */
 void kw_read_sass(const char *text, size_t len, struct kw_launches *out);     /* machine.c */
