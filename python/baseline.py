@@ -3,15 +3,19 @@
 module_player.py plays it like a candidate: the same slots, the same clock. It is the user's own code and so in no box: it may start compilers
 and keep what they make. It never shares a process with a candidate."""
 import ast
+import ctypes
 import importlib.util
 import os
 import subprocess
 import sys
+import time
 import types
 
 import torch
 
 CACHE_BYTES = 64 << 20  # where the system does not tell how large its last cache is
+MEASURED = 8            # calls in a row, which tell whether the device waits for this process
+BOUND = 0.5             # of the device's time: who launches for longer is overtaken at the next hiccup, and then the host is what is timed
 
 
 def line(told):
@@ -97,11 +101,68 @@ def hasten_compile():
         pass
 
 
+class Graphs:
+    """One CUDA graph after the other, in the same memory."""
+
+    def __init__(self):
+        self.stream, self.pool = torch.cuda.Stream(), torch.cuda.graph_pool_handle()
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.graph, self.results = None, []
+        self.keeper, _ = self.captured(lambda: torch.zeros(1, device="cuda"), [((), {})])  # memory of no graph is given back
+
+    def captured(self, function, calls):
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self.stream):
+            graph.capture_begin(pool=self.pool, capture_error_mode="thread_local")
+            try:
+                results = [function(*args, **kwargs) for args, kwargs in calls]
+            except BaseException:
+                self.give_up(graph)
+                raise
+            try:
+                graph.capture_end()
+            except BaseException:
+                self.close_pool()
+                raise
+        return graph, results
+
+    def give_up(self, graph):
+        """What was wrong is told by the first exception."""
+        try:
+            graph.capture_end()
+        except Exception:
+            self.close_pool()
+
+    def close_pool(self):
+        """PyTorch itself leaves it open after a capture that failed."""
+        end = getattr(torch._C, "_cuda_endAllocateToPool", None)
+        if end:
+            end(torch.cuda.current_device(), self.pool)
+
+    def capture(self, function, calls):
+        self.forget()
+        self.graph, self.results = self.captured(function, calls)
+        # Or the first launch would bring it to the device while the clock runs.
+        self.driver.cuGraphUpload(ctypes.c_void_p(self.graph.raw_cuda_graph_exec()), ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+        torch.cuda.synchronize()
+
+    def replay(self):
+        self.graph.replay()
+        return self.results
+
+    def forget(self):
+        if self.graph:
+            self.graph.reset()
+        self.graph, self.results = None, []
+
+
 class Baseline:
     def __init__(self, told, device):
         self.told, self.device = told, device
         self.model = self.played = None  # as it was made; as it is called
         self.own = []                    # weights, with the inputs that they stand for, and their own memory
+        self.graphs = None               # where batches are graphs: what makes them
         if told["folder"]:
             os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(told["folder"], "inductor"))
             os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(told["folder"], "triton"))
@@ -136,6 +197,60 @@ class Baseline:
         if self.device == "cuda":
             torch.cuda.synchronize()
 
+    def choose(self, call):
+        """On a GPU: how its batches are played, in words where that needs some. Where Python takes longer to launch than the device to
+        compute, a batch is a CUDA graph, which is launched at once: the device's time is what a kernel is set against, and not how fast a
+        host is."""
+        self.graphs = None
+        if not self.waits(call):
+            return ""
+        if not self.told["graphs"]:
+            return "bound by its launches: the device waits for Python"
+        try:
+            self.graphs = Graphs()
+            self.capture([call, call])
+            self.replay()
+            torch.cuda.synchronize()
+        except Exception as e:
+            self.graphs = None
+            torch.cuda.synchronize()
+            return f"bound by its launches: the device waits for Python, and no CUDA graph can be made of it ({type(e).__name__}: " \
+                   f"{str(e).splitlines()[0][:100] if str(e) else ''})"
+        finally:
+            self.forget()
+        torch.cuda.empty_cache()  # what the calls before took, where graphs have memory of their own
+        return "as a CUDA graph: called one by one, the device would wait for Python"
+
+    def waits(self, call):
+        """Whether the device does, at the worst of three times. Answers are dropped: those of large cases may not be there all at once."""
+        args, kwargs = call
+        worst = 0
+        for _ in range(3):
+            first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            torch.cuda.synchronize()
+            first.record()
+            begin = time.perf_counter_ns()
+            for _ in range(MEASURED):
+                self.played(*args, **kwargs)
+            launched = time.perf_counter_ns() - begin
+            last.record()
+            torch.cuda.synchronize()
+            worst = max(worst, launched / max(first.elapsed_time(last) * 1e6, 1))
+        return worst >= BOUND
+
+    def capture(self, calls):
+        """Before the clock runs: these calls as one graph."""
+        self.graphs.capture(self.played, calls)
+
+    def replay(self):
+        """The answers of the calls that were captured last."""
+        return self.graphs.replay()
+
+    def forget(self):
+        """The answers of the last batch."""
+        if self.graphs:
+            self.graphs.forget()
+
     def stage(self, calls, weights):
         """Before a batch, which shall find no cache warm. On a processor weights are read where the judge has dropped them from the caches,
         but for a candidate that is a module: its weights are its own, and what is set against it has them alike."""
@@ -163,5 +278,6 @@ class Baseline:
 
     def leave(self):
         """The memory of a session goes away."""
+        self.graphs = None
         for p, _, data in self.own:
             p.data = data

@@ -246,12 +246,12 @@ static json_t *told_json(const struct stage *s, const struct form *f)
 					    ? json_real(t->params[i].value)
 					    : json_integer((json_int_t)t->params[i].value));
 	return json_pack(
-		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:b, s:s?, s:s, s:o, s:o, s:o, s:o}",
 		"form", names[t->torch_form], "task", t->sha256, "text",
 		line ? t->reference_torch : NULL, "path",
 		!line && realpath(t->reference_torch, path) ? path : NULL, "callable",
 		t->torch_callable, "compile", f->compile, "layout", f->layout, "tf32", f->tf32,
-		"cold_weights", s->module.spec == NULL,
+		"cold_weights", s->module.spec == NULL, "graphs", s->module.spec == NULL,
 		"folder", b->folder, "code", b->code, "inputs", inputs, "outputs", outputs, "dims",
 		dims, "params", params);
 }
@@ -316,6 +316,7 @@ static enum kw_status check(struct stage *s, int i, struct kw_error *err)
 	struct baseline_run *b = &s->base[i];
 	struct kw_play_result r = { .buffer = -1 };
 	struct kw_compare_stats worst;
+	size_t len;
 	int slot = 0;
 	bool known;
 	enum kw_status st;
@@ -324,6 +325,8 @@ static enum kw_status check(struct stage *s, int i, struct kw_error *err)
 	st = s->w->j->dev->ops->run(b->player, &slot, 1, 120000, &r, err);
 	if (st == KW_OK && !kw_trial_killed(s, &r) && r.end != KW_PLAY_DONE)
 		kw_baseline_drop(s, i, r.detail);
+	else if (st == KW_OK && r.end == KW_PLAY_DONE) /* how it is played */
+		snprintf(b->note, sizeof b->note, "%.280s", r.detail);
 	kw_trial_release(&r);
 	if (st != KW_OK || s->w->failed || !b->player)
 		return st;
@@ -333,11 +336,12 @@ static enum kw_status check(struct stage *s, int i, struct kw_error *err)
 		&known, err);
 	if (st == KW_OK && known && !kw_compare_right(&worst)) {
 		b->wrong = true;
-		snprintf(b->note, sizeof b->note,
-			 "%s of its elements differ from the f64 reference by more than the "
+		len = strlen(b->note);
+		snprintf(b->note + len, sizeof b->note - len,
+			 "%s%s of its elements differ from the f64 reference by more than the "
 			 "tolerance, the worst by %.3g times "
 			 "that",
-			 worst.mismatched * 2 > worst.compared ? "most" : "some",
+			 len ? "; " : "", worst.mismatched * 2 > worst.compared ? "most" : "some",
 			 worst.worst_ratio);
 	}
 	return st;

@@ -47,7 +47,7 @@ struct baseline_run {
 	int64_t fixed_ns, start_ns;       /* as of the stage: of an empty batch, and of a call that does nothing */
 	double call_ns;
 	char why[400];                    /* "": nothing kept it away */
-	char note[200];
+	char note[480];                   /* beside its time: how it was played, what is wrong with it */
 	bool wrong;                       /* by the tolerance of candidates */
 	struct kw_build_result build;
 	bool built;
