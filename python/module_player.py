@@ -27,8 +27,8 @@ import time
 import types
 
 CONTROL = 3
-START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC, ANSWER = (0x6B77, 0x6B78, 0x6B79, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7D, 0x6B7E, 0x6B7F,
-                                                               0x6B80)
+START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC, ANSWER, WATCHED = (0x6B77, 0x6B78, 0x6B79, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7D, 0x6B7E,
+                                                                        0x6B7F, 0x6B80, 0x6B81)
 DRIVER, TRUSTED, TRITON, INTERPRETER = 1, 2, 4, 8
 READY, LOADED, DONE, MACHINE, FORKED, RAISED, ASK = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283, 0x7284
 LANDLOCK, SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 2, 4, 8, 32, 64, 128, 256, 512, 1024
@@ -56,6 +56,8 @@ MOVING = frozenset("""
     new_zeros new_empty_strided ones ones_like permute pin_memory record_stream reshape _reshape_alias resize_ select set_ slice split
     split_with_sizes squeeze stack t _to_copy to transpose unbind unsafe_view _unsafe_view unsqueeze view view_as_real
     view_as_complex zero_ zeros zeros_like scalar_tensor resolve_conj resolve_neg unfold movedim expand_as view_as chunk tensor_split requires_grad_ set_""".split())
+MARK = "kwright"   # in a profile, where a call begins and ends
+UNWATCHED = "!"   # in place of a call's operations: what watched them was ended
 # In place of the number of a dtype: the output is none that can be compared.
 NO_TENSOR, ELSEWHERE, COUNT, UNREADABLE = 1000, 1001, 1002, 1003
 
@@ -168,7 +170,7 @@ def prepare(driver, trusted):
     driver: players will use a GPU. Nothing may have started its driver before they are copied, and cpp_extension would ask for a GPU.
     trusted: they are baselines, which have the user's own environment and can read what they import, and from which copies must be possible
     all the same."""
-    global torch
+    global torch, profile, record_function
     if trusted:
         os.environ.update(OPENBLAS_NUM_THREADS="1", PYTORCH_NVML_BASED_CUDA_CHECK="1", OMP_WAIT_POLICY="passive", OMP_DYNAMIC="false",
                           KMP_AFFINITY="disabled")
@@ -177,6 +179,7 @@ def prepare(driver, trusted):
     import torch
     import torch.autograd.profiler
     import torch.nn.functional
+    from torch.autograd.profiler import profile, record_function  # by name: before a candidate can put others in their place
 
     if not trusted:
         available = torch.cuda.is_available
@@ -309,7 +312,6 @@ class Player:
         self.copies = False
         self.held = []
         self.ready_arguments = []
-        self.trace = False
         self.nonce, self.asking = 0, threading.Lock()
 
     # -- trusted start-up --
@@ -345,8 +347,8 @@ class Player:
                 self.leave()
             elif op == START and self.trusted:
                 self.start_again(data)
-            elif op == RUN:
-                self.run(struct.unpack_from(f"<{count}i", data, 16), nonce)
+            elif op in (RUN, WATCHED):
+                self.run(struct.unpack_from(f"<{count}i", data, 16), nonce, op == WATCHED)
             else:
                 return
 
@@ -522,7 +524,6 @@ class Player:
         except BaseException as e:
             return self.raised(e, nonce)
         self.loading = False
-        self.trace = True
         gc.disable()
         reply(self.control, LOADED, nonce=nonce)
 
@@ -739,16 +740,15 @@ class Player:
         self.held = [self.answer(result, i, i * len(self.outputs)) for i, result in enumerate(results)]
         reply(self.control, DONE, nonce=nonce, clock=max(took, 1), text=str(int(first.elapsed_time(last) * 1e6)))
 
-    def run(self, order, nonce):
+    def run(self, order, nonce, watched=False):
         if self.baseline and self.cuda and order:
             return self.run_baseline(nonce)
         model, results, begin = self.model, [], clock()
         try:
-            if self.trace and order:
-                self.trace = False
-                with Watched() as watched:
+            if watched:
+                with Watched() as seen:
                     results = [model(*args, **kwargs) for args, kwargs in self.ready_arguments]
-                self.write(" ".join(sorted(watched.names)))
+                self.write(" ".join(sorted(seen.names)) if seen.all_the_time else UNWATCHED)
             elif self.copies:  # each answer at once, or they would all take memory
                 for i, (args, kwargs) in enumerate(self.ready_arguments):
                     self.answer(model(*args, **kwargs), i, i * len(self.outputs))
@@ -895,26 +895,71 @@ def clock():
     return time.perf_counter_ns()
 
 
+def unavailable(*args, **kwargs):
+    raise RuntimeError("the operations of a call cannot be hidden from the judge")
+
+
 class Watched:
-    """The operations of PyTorch itself that compute something, by name; moving data about is none."""
+    """The operations of PyTorch itself that compute something, by name; moving data about is none. Of every thread, by PyTorch's profiler; where
+    that does not start, of this one, by its dispatcher."""
 
     def __enter__(self):
-        self.names = set()
-        self.profile = torch.autograd.profiler.profile()
+        self.names, self.all_the_time = set(), True
+        self.switches = [(owner, name, getattr(owner, name)) for owner in (torch._C._autograd, torch.autograd)
+                         for name in ("_enable_record_function", "_disable_profiler") if hasattr(owner, name)]
+        for owner, name, _ in self.switches:
+            setattr(owner, name, unavailable)
+        self.profile = self.mode = None
         try:
+            self.profile = profile(experimental_config=torch._C._profiler._ExperimentalConfig(profile_all_threads=True))
             self.profile.__enter__()
-        except RuntimeError:  # somebody else profiles, or nobody can: it is a remark, and no more
+            self.mark()
+        except (RuntimeError, TypeError):  # a box without what it reads of the system; a PyTorch that looks at one thread only
             self.profile = None
+            self.mode = self.dispatching()
+            self.mode.__enter__()
         return self
 
+    def dispatching(self):
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        seen = self.see
+
+        class Mode(TorchDispatchMode):
+            @classmethod
+            def _should_skip_dynamo(cls):  # or all of PyTorch's compiler is imported, to be kept away from this
+                return False
+
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen(func._schema.name)
+                return func(*args, **(kwargs or {}))
+
+        return Mode()
+
+    def see(self, name):
+        space, _, name = name.partition("::")
+        if space == "aten" and name not in MOVING:
+            self.names.add(name)
+
+    def mark(self):
+        with record_function(MARK):
+            pass
+
     def __exit__(self, *what):
-        if not self.profile:
+        for owner, name, was in self.switches:
+            setattr(owner, name, was)
+        if self.mode:
+            self.mode.__exit__(*what)
             return
-        self.profile.__exit__(*what)
-        for event in self.profile.kineto_results.events():
-            space, _, name = event.name().partition("::")
-            if space == "aten" and name not in MOVING:
-                self.names.add(name)
+        try:
+            self.mark()
+            self.profile.__exit__(*what)
+            events = [event.name() for event in self.profile.kineto_results.events()]
+        except RuntimeError:  # it has been ended
+            events = []
+        self.all_the_time = events.count(MARK) == 2
+        for name in events:
+            self.see(name)
 
 
 def attribute(owner, path):

@@ -400,7 +400,7 @@ static enum kw_status run_module(struct gpu_player *p, const int *order, int n, 
 	p->holds = n > 0;
 	if (st != KW_OK || r->end != KW_PLAY_DONE)
 		return st;
-	run.op = WIRE_RUN;
+	run.op = p->base.watched ? WIRE_WATCHED : WIRE_RUN;
 	run.nonce = kw_random_u64();
 	st = ask_module(p, &run, sizeof(run), -1, run.nonce, WIRE_DONE, timeout_ms, r, err);
 	if (st == KW_OK && r->end == KW_PLAY_DONE && n > 0 && kw_module_copies_later(p->module))

@@ -676,7 +676,7 @@ static enum kw_status run_batch(struct cpu_player *p, struct wire_run *run, int 
 	struct exchange x = { .command = run, .bytes = sizeof(*run), .fd = -1, .expect = WIRE_DONE, .timeout_ms = timeout_ms,
 			      .probes = &probes, .place = true };
 
-	run->op = WIRE_RUN;
+	run->op = p->base.watched ? WIRE_WATCHED : WIRE_RUN;
 	x.nonce = run->nonce = kw_random_u64();
 	if (!p->kind.copies && (!p->module || kw_module_copies(p->module)))
 		draw_probes(p->session, run->order, (int)run->count, &probes);

@@ -23,7 +23,8 @@ enum {
 /* WIRE_STAGE and WIRE_FETCH: players of devices with memory of their own bring the slots of a batch there and back. */
 enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH,
 	       /* Python: a player, of the zygote, and what it is told of the task. */
-	       WIRE_FORK, WIRE_SPEC, WIRE_ANSWER };
+	       WIRE_FORK, WIRE_SPEC, WIRE_ANSWER,
+	       WIRE_WATCHED };         /* WIRE_RUN, and the operations of PyTorch that it uses are told */
 /* Before everything else: the player becomes the user's Python, which speaks the rest. A descriptor goes along: what it
  * reads first (JSON: the texts of its files, facts). */
 enum { WIRE_PYTHON = 0x6b50, WIRE_PATH_MAX = 4096 };
@@ -81,7 +82,7 @@ struct wire_load {
 	uint64_t nonce;
 	struct wire_kernel kernels[WIRE_KERNELS_MAX];
 };
-/* WIRE_RUN, WIRE_STAGE, WIRE_FETCH */
+/* WIRE_RUN, WIRE_WATCHED, WIRE_STAGE, WIRE_FETCH */
 struct wire_run {
 	uint32_t op, count;
 	uint64_t nonce;

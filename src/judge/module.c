@@ -13,12 +13,13 @@
 #include <string.h>
 
 #define SCRIPT "python/module_player.py"
+#define UNWATCHED "!" /* of a call, in place of its operations: python/module_player.py */
 #define INTERPRETED_ARCH "sm_90a" /* that kernels are compiled for which an interpreter runs */
 
 /* What the loader and Python look at besides; the sandbox allows these anyway (device/sandbox.c). */
 static const char *const system_folders[] = { "/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt", "/etc/ld.so.cache", "/proc/cpuinfo",
-					      "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom", "/dev/zero", "/dev/null",
-					      "/etc/localtime" };
+					      "/proc/meminfo", "/sys/devices/system/cpu", "/sys/devices/system/clocksource", "/dev/urandom",
+					      "/dev/zero", "/dev/null", "/etc/localtime" };
 
 struct module_host {
 	struct kw_arena arena;
@@ -265,14 +266,27 @@ struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_
 
 /* ---- what it computes with ---- */
 
+static bool refuses_libraries(const struct stage *s)
+{
+	return s->w->t->libraries_said && s->w->t->libraries == KW_LIBRARIES_REFUSE;
+}
+
+bool kw_module_is_watched(const struct stage *s)
+{
+	return s->module.spec && (refuses_libraries(s) || !s->w->operations_noted);
+}
+
 void kw_module_operations(struct stage *s, const struct kw_play_result *r)
 {
 	char text[400];
 
 	if (!s->module.spec || r->end != KW_PLAY_DONE || !r->detail[0] || s->w->failed)
 		return;
-	snprintf(text, sizeof text, "it computes by operations of PyTorch itself: %.300s", r->detail);
-	if (s->w->t->libraries_said && s->w->t->libraries == KW_LIBRARIES_REFUSE)
+	if (strcmp(r->detail, UNWATCHED) == 0)
+		snprintf(text, sizeof text, "it ends what watches the operations of PyTorch that it uses");
+	else
+		snprintf(text, sizeof text, "it computes by operations of PyTorch itself: %.300s", r->detail);
+	if (refuses_libraries(s))
 		kw_fail_verdict(s->w, s->c->label, KW_S_LIBRARY, text, "libraries: refuse");
 	else if (!s->w->operations_noted) /* once is enough: other cases may take other ways */
 		kw_note(s->w, text);

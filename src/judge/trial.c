@@ -610,8 +610,11 @@ enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double
 {
 	struct kw_play_result r = { .buffer = -1 };
 	int64_t waited_ns = kw_module_waited_ns(s->w);
-	enum kw_status st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &r, err);
+	enum kw_status st;
 
+	s->player->watched = kw_module_is_watched(s);
+	st = s->w->j->dev->ops->run(s->player, &slot, 1, kw_stage_timeout_ms(s), &r, err);
+	s->player->watched = false;
 	if (st != KW_OK)
 		return st;
 	kw_count_run(s->w, r.wall_ns, waited_ns);

@@ -1,6 +1,7 @@
 #// task softmax
 #// expect cheat/sandbox
 #// why Compiled code makes a process.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

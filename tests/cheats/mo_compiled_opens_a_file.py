@@ -1,6 +1,7 @@
 #// task softmax
 #// expect runtime_error/crash wrong/mismatch cheat/sandbox
 #// why Compiled code reads the system's files: it gets none.
+#// only cpu
 import torch
 from torch.utils.cpp_extension import load_inline
 

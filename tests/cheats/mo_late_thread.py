@@ -1,5 +1,5 @@
 #// task softmax
-#// expect cheat/late_write wrong/mismatch wrong/race
+#// expect cheat/late_write wrong/mismatch wrong/race cheat/constant_output
 #// why A thread fills the answer in after the call returned.
 import torch
 import threading

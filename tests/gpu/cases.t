@@ -56,7 +56,8 @@ is_verdict('B01: offsets in 64 bits', Control::evaluate($batches, file('wide.cu'
 is_verdict('B01: offsets in 32 bits', Control::evaluate($batches, file('narrow.cu', $copy =~ s/TYPE/int/gr), \%opts),
 	'runtime_error/illegal_access|wrong/(?:unwritten|out_of_bounds|mismatch|input_modified)'); # where 2 GiB before the output lies is chance
 
-# B08
+# B08. In f32, as reported: its atomic addition reads first. Of atomic additions of whole numbers, which are one instruction, racecheck (2025.3)
+# says nothing.
 my $counts = file('counts.yaml', <<'END');
 name: counts
 dims: { rows: { min: 1, max: 4096 } }
@@ -72,15 +73,15 @@ my $histogram = <<'END';
 //@ kernel count grid=(rows) block=(256) args=(x, y)
 __global__ void count(const int *x, int *y)
 {
-	__shared__ int bins[2];
+	__shared__ float bins[2];
 
 	if (threadIdx.x < 2)
 		bins[threadIdx.x] = 0;
 	BARRIER;
-	atomicAdd(&bins[x[blockIdx.x * 256 + threadIdx.x] & 1], 1);
+	atomicAdd(&bins[x[blockIdx.x * 256 + threadIdx.x] & 1], 1.0f);
 	__syncthreads();
 	if (threadIdx.x == 0)
-		y[blockIdx.x] = bins[1];
+		y[blockIdx.x] = (int)bins[1];
 }
 END
 my $r = Control::evaluate($counts, file('with.cu', $histogram =~ s/BARRIER/__syncthreads()/r), \%opts, '--sanitize');
