@@ -389,30 +389,19 @@ static enum kw_status fill_history(struct filler *x)
 static enum kw_status add_earlier(struct filler *x)
 {
 	const struct kw_task *t = x->f->task;
-	const char *words = kw_arena_printf(x->arena, "kernel %s %s", family(x), x->f->backend ? x->f->backend : "c");
 	const char *dtype = t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "";
-	struct kw_memory_row *rows = NULL;
-	const struct kw_memory_row *best = NULL;
-	size_t n = 0;
-	enum kw_status status = words ? kw_store_memory_search(x->f->memory, words, MEMORIES_MAX, x->arena, &rows, &n, x->err)
-				      : no_memory(x);
+	struct kw_memory_row r;
+	bool found = false;
+	enum kw_status status = kw_store_memory_kernel(x->f->memory, family(x), x->f->backend ? x->f->backend : "c", dtype, x->arena, &r, &found,
+						       x->err);
 
-	for (size_t i = 0; i < n && status == KW_OK; i++) {
-		const struct kw_memory_row *r = &rows[i];
-
-		if (strcmp(r->kind, "kernel") != 0 || strcmp(r->family, family(x)) != 0 ||
-		    strcmp(r->outcome, x->f->backend ? x->f->backend : "c") != 0)
-			continue;
-		if (!best || (strcmp(r->dtype, dtype) == 0) > (strcmp(best->dtype, dtype) == 0))
-			best = r;
-	}
-	if (status != KW_OK || !best)
+	if (status != KW_OK || !found)
 		return status;
-	kw_buf_printf(&x->text, "### what won on the task %s (%s, %s)", best->name, best->dtype, best->device);
-	if (best->speedup > 0)
-		kw_buf_printf(&x->text, ", %.3gx its best baseline", best->speedup);
-	kw_buf_printf(&x->text, "\n```\n%s```\n", best->text);
-	return add_text(x, kw_arena_printf(x->arena, "kernel of task %s", best->name));
+	kw_buf_printf(&x->text, "### what won on the task %s (%s, %s)", r.name, r.dtype, r.device);
+	if (r.speedup > 0)
+		kw_buf_printf(&x->text, ", %.3gx its best baseline", r.speedup);
+	kw_buf_printf(&x->text, "\n```\n%s```\n", r.text);
+	return add_text(x, kw_arena_printf(x->arena, "kernel of task %s", r.name));
 }
 
 /* Patterns of the same family, in this language. */
@@ -448,7 +437,8 @@ static enum kw_status fill_memory(struct filler *x)
 	if (!x->f->memory || !t)
 		return KW_OK;
 	words = kw_arena_printf(x->arena, "%s %s", family(x), t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "");
-	status = words ? kw_store_memory_search(x->f->memory, words, MEMORIES_MAX, x->arena, &rows, &n, x->err) : no_memory(x);
+	status = words ? kw_store_memory_recall(x->f->memory, words, x->f->memory_before_ms, MEMORIES_MAX, x->arena, &rows, &n, x->err)
+		       : no_memory(x);
 	for (size_t i = 0; i < n && status == KW_OK; i++) {
 		const struct kw_memory_row *r = &rows[i];
 		bool note = strcmp(r->kind, "note") == 0, good = note || strcmp(r->outcome, "ok") == 0;

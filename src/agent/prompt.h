@@ -50,6 +50,7 @@ struct kw_prompt_facts {
 	const char *const *history;       /* newest last, one sentence each */
 	size_t history_count;
 	struct kw_store *memory;
+	int64_t memory_before_ms;         /* when the run began: its own verdicts are its history; 0: all that is remembered */
 	const char *words;
 	const char *statements, *division; /* of a task of several operations: kw_statements_text, kw_division_text */
 };

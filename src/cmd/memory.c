@@ -332,50 +332,79 @@ static enum kw_status export_all(struct kw_store *memory, struct kw_arena *a, st
 	return status;
 }
 
-static enum kw_status import_line(struct kw_store *memory, const char *where, struct kw_str line, bool *added, struct kw_error *err)
+static enum kw_status known_kind(const char *where, const char *kind, struct kw_error *err)
 {
-	struct kw_memory_row r;
+	static const char *const kinds[] = { KW_MEMORY_KINDS };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return KW_OK;
+	return kw_fail(err, KW_ERR_INPUT, where, "no kind of experience '%.60s'; there are %s, %s and %s", kind, kinds[0], kinds[1], kinds[2]);
+}
+
+static enum kw_status read_line(const char *where, struct kw_str line, struct kw_arena *a, struct kw_memory_row *r, struct kw_error *err)
+{
 	json_t *j = NULL;
 	enum kw_status status = kw_json_parse(where, line.ptr, line.len, &j, err);
 
 	if (status != KW_OK)
 		return status;
-	r = (struct kw_memory_row){ .kind = kw_json_get_str(j, "kind", ""), .name = kw_json_get_str(j, "name", ""),
-				    .family = kw_json_get_str(j, "family", ""), .device = kw_json_get_str(j, "device", ""),
-				    .dtype = kw_json_get_str(j, "dtype", ""), .text = kw_json_get_str(j, "text", ""),
-				    .outcome = kw_json_get_str(j, "outcome", ""), .speedup = kw_json_get_f64(j, "speedup", 0),
-				    .when_ms = kw_json_get_i64(j, "when_ms", 0) };
-	status = r.kind[0] && r.text[0] ? kw_store_memory_add_new(memory, &r, added, err)
-					: kw_fail(err, KW_ERR_INPUT, where, "no experience: it has at least \"kind\" and \"text\"");
+	*r = (struct kw_memory_row){ .kind = kw_arena_strdup(a, kw_json_get_str(j, "kind", "")),
+				     .name = kw_arena_strdup(a, kw_json_get_str(j, "name", "")),
+				     .family = kw_arena_strdup(a, kw_json_get_str(j, "family", "")),
+				     .device = kw_arena_strdup(a, kw_json_get_str(j, "device", "")),
+				     .dtype = kw_arena_strdup(a, kw_json_get_str(j, "dtype", "")),
+				     .text = kw_arena_strdup(a, kw_json_get_str(j, "text", "")),
+				     .outcome = kw_arena_strdup(a, kw_json_get_str(j, "outcome", "")),
+				     .speedup = kw_json_get_f64(j, "speedup", 0), .when_ms = kw_json_get_i64(j, "when_ms", 0) };
 	json_decref(j);
+	if (!r->kind || !r->name || !r->family || !r->device || !r->dtype || !r->text || !r->outcome)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for experience");
+	if (!r->kind[0] || !r->text[0])
+		return kw_fail(err, KW_ERR_INPUT, where, "no experience: it has at least \"kind\" and \"text\"");
+	return known_kind(where, r->kind, err);
+}
+
+/* Every line is read before the first is added: a file with a bad one leaves the memory as it was. */
+static enum kw_status read_lines(const char *path, struct kw_arena *a, struct kw_memory_row **out, size_t *count, struct kw_error *err)
+{
+	char *text, where[600];
+	size_t len, lines = 1;
+	struct kw_str rest, line;
+	enum kw_status status = kw_file_read_arena(path, 128 << 20, a, &text, &len, err);
+
+	*count = 0;
+	if (status != KW_OK)
+		return status;
+	rest = (struct kw_str){ text, len };
+	for (size_t i = 0; i < len; i++)
+		lines += text[i] == '\n';
+	*out = kw_arena_calloc(a, lines, sizeof(**out));
+	if (!*out)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for experience");
+	for (int n = 1; status == KW_OK && kw_str_split(&rest, '\n', &line); n++) {
+		if (kw_str_trim(line).len == 0)
+			continue;
+		snprintf(where, sizeof(where), "%.500s:%d", path, n);
+		status = read_line(where, line, a, &(*out)[*count], err);
+		(*count)++;
+	}
 	return status;
 }
 
 static enum kw_status import_all(const struct kw_cmd *cmd, struct kw_store *memory, struct kw_arena *a, struct kw_error *err)
 {
-	char *text, where[600];
-	size_t len, added = 0, known = 0;
-	struct kw_str rest, line;
-	enum kw_status status = kw_file_read_arena(cmd->args[1], 128 << 20, a, &text, &len, err);
+	struct kw_memory_row *rows = NULL;
+	size_t count = 0, added = 0;
+	enum kw_status status = read_lines(cmd->args[1], a, &rows, &count, err);
 
-	if (status != KW_OK)
-		return status;
-	rest = (struct kw_str){ text, len };
-	for (int n = 1; status == KW_OK && kw_str_split(&rest, '\n', &line); n++) {
-		bool fresh = false;
-
-		if (kw_str_trim(line).len == 0)
-			continue;
-		snprintf(where, sizeof(where), "%.500s:%d", cmd->args[1], n);
-		status = import_line(memory, where, line, &fresh, err);
-		added += fresh;
-		known += !fresh;
-	}
+	if (status == KW_OK)
+		status = kw_store_memory_add_all(memory, rows, count, &added, err);
 	if (status != KW_OK)
 		return status;
 	if (cmd->json)
-		return kw_print_json(json_pack("{s:I, s:I}", "added", (json_int_t)added, "known", (json_int_t)known), err);
-	printf("%zu added, %zu known before\n", added, known);
+		return kw_print_json(json_pack("{s:I, s:I}", "added", (json_int_t)added, "known", (json_int_t)(count - added)), err);
+	printf("%zu added, %zu known before\n", added, count - added);
 	return KW_OK;
 }
 

@@ -482,6 +482,7 @@ static enum kw_status join_agent(struct kw_search *s, struct kw_error *err)
 
 	if (status != KW_OK)
 		return status;
+	s->started_ms = row.started_ms;
 	mark = kw_arena_printf(s->arena, "run %lld of %lld", (long long)s->run_id, (long long)row.started_ms);
 	if (!mark)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");

@@ -85,7 +85,7 @@ struct kw_search {
 	const struct kw_search_ports *ports;
 	struct kw_store *store, *memory;  /* memory may be NULL */
 	struct kw_arena *arena;           /* of the result */
-	int64_t run_id;
+	int64_t run_id, started_ms;       /* started_ms: of the wall's clock, before any resume; of runs with a model */
 	enum kw_run_state stop;           /* why to stop, once a call returned KW_NO */
 	int round, rounds_planned;
 	int evaluations;                  /* completed verdicts of this run, in the store: what a budget counts */

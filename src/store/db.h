@@ -19,6 +19,7 @@
 #include "store/store.h"
 
 enum { KW_DB_KEPT = 32 };
+struct kw_recalled;
 struct kw_store {
 	sqlite3 *db;
 	/* Statements that were compiled, for the next time: compiling one takes longer than most of them run. */
@@ -27,6 +28,7 @@ struct kw_store {
 		bool used;
 	} kept[KW_DB_KEPT];
 	size_t next_kept;                 /* whose place the next new one takes */
+	struct kw_recalled *recalled;     /* the last answers of kw_store_memory_recall (experience.c) */
 	char *dir, *path;
 	bool read_only;
 };
@@ -71,6 +73,8 @@ enum kw_status kw_store_open_at(const char *dir, bool read_only, int version, st
 enum kw_status kw_run_check_owner(struct kw_store *s, int64_t run_id, struct kw_error *err);
 /* KW_OK when the run is ours or free to take. */
 enum kw_status kw_run_check_free(struct kw_store *s, int64_t run_id, struct kw_error *err);
+/* Before the handle is closed (experience.c). */
+void kw_memory_forget_recalled(struct kw_store *s);
 /* Inside a transaction: texts that no call of a model has (calls.c). */
 enum kw_status kw_db_drop_texts(struct kw_store *s, struct kw_error *err);
 /* Inside a transaction (facts.c). */

@@ -2,10 +2,25 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "store/db.h"
 
 enum { QUERY_MAX_BYTES = 8192 };
+
+/* Inside a transaction. */
+static enum kw_status insert(struct kw_store *s, const struct kw_memory_row *r, struct kw_error *err)
+{
+	return kw_db_exec(s, err,
+			  "INSERT INTO memory (kind, name, family, device, dtype, text, outcome,"
+			  " speedup, when_ms) VALUES (?,?,?,?,?,?,?,?,?)", "zzzzzzzdi",
+			  r->kind ? r->kind : "note", r->name ? r->name : "",
+			  r->family ? r->family : "", r->device ? r->device : "",
+			  r->dtype ? r->dtype : "", r->text ? r->text : "",
+			  r->outcome ? r->outcome : "", r->speedup,
+			  r->when_ms ? r->when_ms : kw_wall_ms());
+}
 
 enum kw_status kw_store_memory_add(struct kw_store *s, const struct kw_memory_row *r, int64_t *id,
 				   struct kw_error *err)
@@ -14,14 +29,7 @@ enum kw_status kw_store_memory_add(struct kw_store *s, const struct kw_memory_ro
 
 	if (status != KW_OK)
 		return status;
-	status = kw_db_exec(s, err,
-			    "INSERT INTO memory (kind, name, family, device, dtype, text, outcome,"
-			    " speedup, when_ms) VALUES (?,?,?,?,?,?,?,?,?)", "zzzzzzzdi",
-			    r->kind ? r->kind : "note", r->name ? r->name : "",
-			    r->family ? r->family : "", r->device ? r->device : "",
-			    r->dtype ? r->dtype : "", r->text ? r->text : "",
-			    r->outcome ? r->outcome : "", r->speedup,
-			    r->when_ms ? r->when_ms : kw_wall_ms());
+	status = insert(s, r, err);
 	if (id)
 		*id = sqlite3_last_insert_rowid(s->db);
 	return kw_db_finish(s, status, err);
@@ -85,7 +93,10 @@ static enum kw_status read_all(struct kw_query *q, struct kw_arena *a, struct kw
 	return status;
 }
 
-static enum kw_status search_once(struct kw_store *s, const char *words, const char *between,
+/* A note is of the user, who may write it while a run goes on. */
+#define OF_THEN "(m.when_ms < ? OR m.kind = 'note')"
+
+static enum kw_status search_once(struct kw_store *s, const char *words, const char *between, int64_t before_ms,
 				  int64_t limit, struct kw_arena *a, struct kw_memory_row **out,
 				  size_t *count, struct kw_error *err)
 {
@@ -98,13 +109,13 @@ static enum kw_status search_once(struct kw_store *s, const char *words, const c
 	if (match.full)
 		status = kw_fail(err, KW_ERR_USAGE, "", "too many words to search for");
 	else if (match.len == 0)
-		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " ORDER BY m.id DESC LIMIT ?", "i",
-				     limit);
+		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " WHERE " OF_THEN " ORDER BY m.id DESC LIMIT ?", "ii",
+				     before_ms, limit);
 	else
 		status = kw_db_query(s, &q, err,
 				     MEMORY_COLUMNS " JOIN memory_words ON memory_words.rowid = m.id"
-				     " WHERE memory_words MATCH ? ORDER BY bm25(memory_words), m.id DESC"
-				     " LIMIT ?", "zi", match.ptr, limit);
+				     " WHERE memory_words MATCH ? AND " OF_THEN " ORDER BY bm25(memory_words), m.id DESC"
+				     " LIMIT ?", "zii", match.ptr, before_ms, limit);
 	if (status == KW_OK)
 		status = read_all(&q, a, out, count, err);
 	kw_db_end(&q);
@@ -112,19 +123,148 @@ static enum kw_status search_once(struct kw_store *s, const char *words, const c
 	return status;
 }
 
-enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit,
-				      struct kw_arena *a, struct kw_memory_row **out, size_t *count,
-				      struct kw_error *err)
+static enum kw_status search_before(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
+				    struct kw_memory_row **out, size_t *count, struct kw_error *err)
 {
-	int64_t most = limit > 0 ? limit : -1;
+	int64_t most = limit > 0 ? limit : -1, before = before_ms ? before_ms : INT64_MAX;
 	enum kw_status status;
 
 	*out = NULL;
 	*count = 0;
-	status = search_once(s, words ? words : "", " ", most, a, out, count, err);
+	status = search_once(s, words ? words : "", " ", before, most, a, out, count, err);
 	/* Rows with every word; when there is none, rows with some. */
 	if (status == KW_OK && *count == 0 && words && words[0])
-		status = search_once(s, words, " OR ", most, a, out, count, err);
+		status = search_once(s, words, " OR ", before, most, a, out, count, err);
+	return status;
+}
+
+enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit,
+				      struct kw_arena *a, struct kw_memory_row **out, size_t *count,
+				      struct kw_error *err)
+{
+	return search_before(s, words, 0, limit, a, out, count, err);
+}
+
+/* ---- the last answers ---- */
+
+enum { RECALLED_MAX = 4, RECALLED_MAX_BYTES = 16 << 20 };
+
+struct kw_recalled {
+	int64_t version, changes;         /* of the database, when they were found: other handles' writes, and this one's */
+	struct answer {
+		struct kw_arena arena;
+		const char *words;        /* NULL: there is none */
+		int64_t before_ms;
+		int limit;
+		struct kw_memory_row *rows;
+		size_t count;
+	} answers[RECALLED_MAX];
+	size_t next;                      /* whose place the next new one takes */
+};
+
+static void drop_answers(struct kw_recalled *r)
+{
+	for (size_t i = 0; i < RECALLED_MAX; i++) {
+		kw_arena_release(&r->answers[i].arena);
+		r->answers[i] = (struct answer){ .words = NULL };
+		kw_arena_init(&r->answers[i].arena, RECALLED_MAX_BYTES);
+	}
+}
+
+void kw_memory_forget_recalled(struct kw_store *s)
+{
+	if (s->recalled)
+		drop_answers(s->recalled);
+	kw_free(s->recalled);
+	s->recalled = NULL;
+}
+
+/* Answers from before a change are dropped. */
+static enum kw_status fresh_answers(struct kw_store *s, struct kw_error *err)
+{
+	int64_t version = 0, changes = sqlite3_total_changes(s->db);
+	bool found;
+	enum kw_status status = kw_db_one_i64(s, err, &version, &found, "PRAGMA data_version", "");
+
+	if (status == KW_OK && !s->recalled && !(s->recalled = kw_calloc(1, sizeof(*s->recalled))))
+		return kw_db_no_memory(err);
+	if (status != KW_OK || (s->recalled->version == version && s->recalled->changes == changes))
+		return status;
+	drop_answers(s->recalled);
+	s->recalled->version = version;
+	s->recalled->changes = changes;
+	return KW_OK;
+}
+
+static struct answer *find_answer(struct kw_recalled *r, const char *words, int64_t before_ms, int limit)
+{
+	for (struct answer *n = r->answers; n < r->answers + RECALLED_MAX; n++)
+		if (n->words && n->before_ms == before_ms && n->limit == limit && strcmp(n->words, words) == 0)
+			return n;
+	return NULL;
+}
+
+static bool copy_row(struct kw_arena *a, const struct kw_memory_row *from, struct kw_memory_row *to)
+{
+	*to = *from;
+	to->kind = kw_arena_strdup(a, from->kind);
+	to->name = kw_arena_strdup(a, from->name);
+	to->family = kw_arena_strdup(a, from->family);
+	to->device = kw_arena_strdup(a, from->device);
+	to->dtype = kw_arena_strdup(a, from->dtype);
+	to->text = kw_arena_strdup(a, from->text);
+	to->outcome = kw_arena_strdup(a, from->outcome);
+	return to->kind && to->name && to->family && to->device && to->dtype && to->text && to->outcome;
+}
+
+static enum kw_status copy_rows(struct kw_arena *a, const struct answer *n, struct kw_memory_row **out, size_t *count, struct kw_error *err)
+{
+	*count = 0;
+	*out = kw_arena_calloc(a, n->count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < n->count; i++, (*count)++)
+		if (!copy_row(a, &n->rows[i], &(*out)[i]))
+			break;
+	return *out && *count == n->count ? KW_OK : kw_db_no_memory(err);
+}
+
+enum kw_status kw_store_memory_recall(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
+				      struct kw_memory_row **out, size_t *count, struct kw_error *err)
+{
+	struct answer *n;
+	enum kw_status status = fresh_answers(s, err);
+
+	*out = NULL;
+	*count = 0;
+	if (status != KW_OK)
+		return status;
+	n = find_answer(s->recalled, words, before_ms, limit);
+	if (!n) {
+		n = &s->recalled->answers[s->recalled->next];
+		s->recalled->next = (s->recalled->next + 1) % RECALLED_MAX;
+		kw_arena_reset(&n->arena);
+		n->words = NULL;
+		status = search_before(s, words, before_ms, limit, &n->arena, &n->rows, &n->count, err);
+		n->before_ms = before_ms;
+		n->limit = limit;
+		if (status == KW_OK && !(n->words = kw_arena_strdup(&n->arena, words)))
+			status = kw_db_no_memory(err);
+	}
+	return status == KW_OK ? copy_rows(a, n, out, count, err) : status;
+}
+
+enum kw_status kw_store_memory_kernel(struct kw_store *s, const char *family, const char *backend, const char *dtype, struct kw_arena *a,
+				      struct kw_memory_row *out, bool *found, struct kw_error *err)
+{
+	struct kw_query q;
+	enum kw_status status = kw_db_query(s, &q, err, MEMORY_COLUMNS " WHERE m.kind = 'kernel' AND m.family = ? AND m.outcome = ?"
+					    " ORDER BY m.dtype = ? DESC, m.id DESC LIMIT 1", "zzz", family, backend, dtype);
+
+	*found = false;
+	if (status == KW_OK)
+		status = kw_db_next(&q, found, err);
+	if (status == KW_OK && *found && !read_memory(&q, a, out))
+		status = kw_db_no_memory(err);
+	kw_db_end(&q);
 	return status;
 }
 
@@ -210,6 +350,79 @@ enum kw_status kw_store_memory_add_new(struct kw_store *s, const struct kw_memor
 
 	*added = status == KW_OK && !found;
 	return *added ? kw_store_memory_add(s, r, NULL, err) : status;
+}
+
+/* What makes two rows equal. */
+static bool row_sha(const struct kw_memory_row *r, char sha[KW_SHA256_HEX])
+{
+	struct kw_hasher h;
+
+	if (kw_hasher_init(&h) != 0)
+		return false;
+	kw_hasher_addz(&h, "kind", r->kind);
+	kw_hasher_addz(&h, "name", r->name);
+	kw_hasher_addz(&h, "family", r->family);
+	kw_hasher_addz(&h, "device", r->device);
+	kw_hasher_addz(&h, "dtype", r->dtype);
+	kw_hasher_addz(&h, "text", r->text);
+	kw_hasher_addz(&h, "outcome", r->outcome);
+	kw_hasher_final(&h, sha);
+	return sha[0] != '\0';
+}
+
+/* Into the table of known rows; fresh: it was not there. */
+static enum kw_status note_known(struct kw_store *s, const struct kw_memory_row *r, bool *fresh, struct kw_error *err)
+{
+	char sha[KW_SHA256_HEX];
+	enum kw_status status = row_sha(r, sha) ? kw_db_exec(s, err, "INSERT INTO temp.known VALUES (?) ON CONFLICT DO NOTHING", "z", sha)
+						: kw_db_no_memory(err);
+
+	*fresh = status == KW_OK && sqlite3_changes(s->db) == 1;
+	return status;
+}
+
+static enum kw_status note_all(struct kw_store *s, struct kw_error *err)
+{
+	struct kw_memory_row r;
+	struct kw_query q;
+	struct kw_arena a;
+	bool more = true, fresh;
+	enum kw_status status = kw_db_query(s, &q, err, MEMORY_COLUMNS, "");
+
+	kw_arena_init(&a, 256 << 20);
+	while (status == KW_OK) {
+		status = kw_db_next(&q, &more, err);
+		if (status != KW_OK || !more)
+			break;
+		status = read_memory(&q, &a, &r) ? note_known(s, &r, &fresh, err) : kw_db_no_memory(err);
+		kw_arena_reset(&a);
+	}
+	kw_arena_release(&a);
+	kw_db_end(&q);
+	return status;
+}
+
+/* What is known is looked up by hash: looking through all rows for each would take time that grows with its square. */
+enum kw_status kw_store_memory_add_all(struct kw_store *s, const struct kw_memory_row *rows, size_t count, size_t *added, struct kw_error *err)
+{
+	bool fresh;
+	enum kw_status status = kw_db_begin(s, err);
+
+	*added = 0;
+	if (status != KW_OK)
+		return status;
+	status = kw_db_exec(s, err, "CREATE TEMP TABLE known (sha TEXT PRIMARY KEY) WITHOUT ROWID", "");
+	if (status == KW_OK)
+		status = note_all(s, err);
+	for (size_t i = 0; status == KW_OK && i < count; i++) {
+		status = note_known(s, &rows[i], &fresh, err);
+		if (status == KW_OK && fresh)
+			status = insert(s, &rows[i], err);
+		*added += status == KW_OK && fresh;
+	}
+	if (status == KW_OK)
+		status = kw_db_exec(s, err, "DROP TABLE temp.known", "");
+	return kw_db_finish(s, status, err);
 }
 
 enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err)

@@ -100,6 +100,9 @@ static const char *const steps[] = {
 	/* 7: what a round expected of the time, and what its kernels took. */
 	("ALTER TABLE rounds ADD COLUMN predicted REAL;"
 	 "ALTER TABLE rounds ADD COLUMN measured_ns REAL;"),
+
+	/* 8: the kernels that won, without looking at all experience. */
+	"CREATE INDEX memory_kernels ON memory (family, outcome) WHERE kind = 'kernel';",
 };
 
 int kw_schema_version(void)

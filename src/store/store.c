@@ -152,6 +152,7 @@ void kw_store_close(struct kw_store *s)
 {
 	if (!s)
 		return;
+	kw_memory_forget_recalled(s);
 	kw_db_forget(s);
 	sqlite3_close(s->db);
 	kw_free(s->dir);

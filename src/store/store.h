@@ -139,9 +139,10 @@ enum kw_status kw_record_check(const json_t *record, bool *good, struct kw_error
 
 /* Experience: full-text memory over verdicts, in the user's data home (one store for all folders). Faults of the machine
  * never get here. words: FTS5 query made safe; empty = all. */
+#define KW_MEMORY_KINDS "kernel", "note", "verdict"
 struct kw_memory_row {
 	int64_t id;
-	const char *kind, *name, *family, *device, *dtype, *text, *outcome; /* "verdict" "note" */
+	const char *kind, *name, *family, *device, *dtype, *text, *outcome; /* kind: of KW_MEMORY_KINDS */
 	double speedup;
 	int64_t when_ms;
 };
@@ -149,10 +150,19 @@ enum kw_status kw_store_memory_open(struct kw_store **out, struct kw_error *err)
 enum kw_status kw_store_memory_add(struct kw_store *s, const struct kw_memory_row *r, int64_t *id, struct kw_error *err);
 /* The same, unless there is a row that is equal but for its time; *added says which. */
 enum kw_status kw_store_memory_add_new(struct kw_store *s, const struct kw_memory_row *r, bool *added, struct kw_error *err);
+/* Likewise of many: all of them, or none where one cannot be added. */
+enum kw_status kw_store_memory_add_all(struct kw_store *s, const struct kw_memory_row *rows, size_t count, size_t *added, struct kw_error *err);
 /* KW_ERR_NOT_FOUND when there is none. */
 enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
+/* The same of what was learnt before a time (and of notes of any time); 0: of all. What is asked again while nothing was added is answered from
+ * before: looking through the experience of many runs takes longer than a prompt may. */
+enum kw_status kw_store_memory_recall(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
+				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
+/* The kernel that won on a task of a family, in a backend's language: one of this dtype where there is one, of several the newest. */
+enum kw_status kw_store_memory_kernel(struct kw_store *s, const char *family, const char *backend, const char *dtype, struct kw_arena *a,
+				      struct kw_memory_row *out, bool *found, struct kw_error *err);
 enum kw_status kw_store_memory_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_memory_row *out,
 				   struct kw_error *err);
 /* Tuning winners and ceilings: small key-value rows in the same place. */

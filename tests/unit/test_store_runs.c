@@ -237,6 +237,90 @@ static void test_memory(void)
 	is_str(value, "2", "the last value");
 }
 
+static size_t recalled(const char *words, int64_t before_ms, struct kw_memory_row **rows)
+{
+	size_t count = 99;
+
+	is_int(kw_store_memory_recall(s, words, before_ms, 10, &a, rows, &count, &err), KW_OK, "recall '%s'", words);
+	return count;
+}
+
+static void test_recall(void)
+{
+	struct kw_memory_row row = { .kind = "verdict", .name = "r1-coder", .family = "walrus", .device = "cpu", .dtype = "f32", .outcome = "ok",
+				     .text = "whole vectors", .when_ms = 100 }, *rows;
+	struct kw_store *other = NULL;
+
+	is_int(recalled("walrus f32", 0, &rows), 2, "what matches some of the words, before anything of all");
+	kw_store_memory_add(s, &row, NULL, &err);
+	ok(recalled("walrus f32", 0, &rows) == 1 && rows[0].when_ms == 100, "what was added is there at once");
+	is_str(rows[0].text, "whole vectors", "whole");
+	row.when_ms = 200;
+	is_int(kw_store_open(kw_store_dir(s), false, &other, &err), KW_OK, "another handle");
+	kw_store_memory_add(other, &row, NULL, &err);
+	is_int(recalled("walrus f32", 0, &rows), 2, "what another added too");
+	kw_store_memory_forget(other, rows[0].id, &err);
+	ok(recalled("walrus f32", 0, &rows) == 1 && rows[0].when_ms == 100, "and what it took away is not");
+	kw_store_memory_add(other, &row, NULL, &err);
+	kw_store_close(other);
+	ok(recalled("walrus f32", 200, &rows) == 1 && rows[0].when_ms == 100, "of before a time");
+	row.kind = "note";
+	kw_store_memory_add(s, &row, NULL, &err);
+	is_int(recalled("walrus f32", 200, &rows), 2, "and notes of any");
+	is_int(recalled("walrus f32", 0, &rows), 3, "of all");
+	is_int(recalled("walrus f32", 200, &rows), 2, "each question has its own answer");
+}
+
+static void test_winners(void)
+{
+	struct kw_memory_row row = { .kind = "kernel", .name = "first", .family = "walrus", .device = "cpu", .dtype = "f32", .outcome = "c",
+				     .text = "void first" }, got;
+	bool found = true;
+
+	is_int(kw_store_memory_kernel(s, "walrus", "c", "f32", &a, &got, &found, &err), KW_OK, "a family without a kernel");
+	ok(!found, "has none");
+	kw_store_memory_add(s, &row, NULL, &err);
+	row.name = "second";
+	row.dtype = "f16";
+	kw_store_memory_add(s, &row, NULL, &err);
+	row.name = "cuda";
+	row.outcome = "cuda";
+	kw_store_memory_add(s, &row, NULL, &err);
+	kw_store_memory_kernel(s, "walrus", "c", "f32", &a, &got, &found, &err);
+	is_str(found ? got.name : "", "first", "the one of this dtype");
+	kw_store_memory_kernel(s, "walrus", "c", "f64", &a, &got, &found, &err);
+	is_str(found ? got.name : "", "second", "else the newest");
+	kw_store_memory_kernel(s, "walrus", "opencl", "f32", &a, &got, &found, &err);
+	ok(!found, "none of another language");
+}
+
+static void test_add_all(void)
+{
+	struct kw_memory_row rows[3], *found;
+	size_t added = 0, count = 0;
+
+	for (int i = 0; i < 3; i++)
+		rows[i] = (struct kw_memory_row){ .kind = "note", .name = "n", .family = "", .device = "", .dtype = "", .outcome = "",
+						  .text = i == 1 ? "an otter" : "an otter swims" };
+	is_int(kw_store_memory_add_all(s, rows, 3, &added, &err), KW_OK, "three rows of which two are equal");
+	is_int(added, 2, "are two");
+	rows[2].name = "an";
+	rows[2].text = "otter swims";
+	is_int(kw_store_memory_add_all(s, rows, 3, &added, &err), KW_OK, "two that are known and one");
+	is_int(added, 1, "is one");
+	setenv("KW_FAIL_WRITE", "1", 1);
+	kw_fail_reload();
+	rows[2].text = "an otter sleeps";
+	ok(kw_store_memory_add_all(s, rows, 3, &added, &err) != KW_OK, "where nothing can be written");
+	unsetenv("KW_FAIL_WRITE");
+	kw_fail_reload();
+	is_int(added, 0, "nothing is added");
+	kw_store_memory_search(s, "otter", 0, &a, &found, &count, &err);
+	is_int(count, 3, "three in all");
+	is_int(kw_store_memory_add_all(s, rows, 3, &added, &err), KW_OK, "and afterwards");
+	is_int(added, 1, "it can");
+}
+
 int main(void)
 {
 	kw_arena_init(&a, 64 << 20);
@@ -249,6 +333,9 @@ int main(void)
 	test_items();
 	test_chain();
 	test_memory();
+	test_recall();
+	test_winners();
+	test_add_all();
 	kw_store_close(s);
 	kw_arena_release(&a);
 	return done();
