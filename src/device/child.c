@@ -119,6 +119,19 @@ int kw_child_ended_by(struct kw_child *c)
 	return c->end.si_status < 32 ? c->end.si_status : 0; /* those of the thread library may be sent */
 }
 
+int kw_child_killed_early(struct kw_child *c)
+{
+	return c->process.pid > 0 && kw_child_ends(c) ? kw_child_ended_by(c) : 0;
+}
+
+enum kw_status kw_child_killed_each_time(int number, struct kw_error *err)
+{
+	if (err)
+		kw_error_reset(err);
+	return kw_fail(err, KW_ERR_ENV, "", "a player was ended from outside by signal %d (%s) while it started, %d times; look for who "
+		       "does that, or for a system that runs out of memory", number, strsignal(number), KW_START_TRIES);
+}
+
 bool kw_child_is_held(const struct kw_child *c)
 {
 	siginfo_t info = { 0 };

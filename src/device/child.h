@@ -46,6 +46,11 @@ bool kw_child_ends(struct kw_child *c);
 /* What other processes, or the system for want of memory, end or stop this one with; 0: it did not end so. For who dies
  * without an own doing of a signal that is not caught: faults and abort() are none of these. Only the kernel's word counts. */
 int kw_child_ended_by(struct kw_child *c);
+/* While a player starts nothing but our own code runs in it: who ended it then was somebody else, and another is started, up to
+ * KW_START_TRIES. By which signal; 0: it did not end so. And the failure where each of them ended so. */
+enum { KW_START_TRIES = 3 };
+int kw_child_killed_early(struct kw_child *c);
+enum kw_status kw_child_killed_each_time(int number, struct kw_error *err);
 /* Whether it is stopped, though nobody here stopped it. */
 bool kw_child_is_held(const struct kw_child *c);
 /* Returns when every thread has stopped, or the process has ended. */

@@ -127,6 +127,7 @@ struct kw_session {
 struct kw_player {
 	struct kw_session *session;
 	bool watched;                     /* modules: what a call computes with is looked at, which takes time */
+	int killed;                       /* signal that ended one from outside while it started, before this one; 0: none */
 };
 
 /* Work of our own on the device: in the judge's process, on the judge's memory, one launch after another. For devices whose

@@ -41,6 +41,7 @@ struct nvidia {
 	int idle_count;
 	pthread_t warmer;
 	int warming;                   /* processes that will be idle soon */
+	int killed;                    /* signal that ended one of those from outside, which no player was told of yet; 0: none */
 	bool warmed;                   /* the thread has been started */
 };
 struct nvidia *kw_nvidia_of(const struct kw_device *d);

@@ -157,9 +157,13 @@ static void *warm(void *arg)
 		started[i] = start_cold(&p[i], n);
 	}
 	for (int i = 0; i < WARM; i++) {
-		if (!started[i] || await_ready(&p[i], NULL) != KW_OK || !give_process(&p[i]))
+		bool ready = started[i] && await_ready(&p[i], NULL) == KW_OK;
+		int killed = ready ? 0 : kw_child_killed_early(&p[i].process.child);
+
+		if (!ready || !give_process(&p[i]))
 			kw_child_close(&p[i].process.child);
 		pthread_mutex_lock(&n->lock);
+		n->killed = killed ? killed : n->killed;
 		n->warming--;
 		pthread_cond_broadcast(&n->changed);
 		pthread_mutex_unlock(&n->lock);
@@ -416,13 +420,48 @@ static enum kw_status run_module(struct gpu_player *p, const int *order, int n, 
 	return st;
 }
 
+static enum kw_status start_once(struct gpu_player *p, bool trusted, struct kw_error *err)
+{
+	struct gpu_session *s = p->session;
+	struct gpu_start start = { .op = GPU_START, .trusted = trusted, .ordinal = (uint32_t)s->device->ordinal,
+				   .buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots };
+	enum kw_status st = take_process(p, err);
+
+	if (st == KW_OK)
+		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
+	if (st == KW_OK)
+		st = send_maps(p, err);
+	return st == KW_OK ? await_ready(p, err) : st;
+}
+
+/* One that was waiting may have been ended too. */
+static enum kw_status start_kernels(struct gpu_player *p, bool trusted, struct kw_error *err)
+{
+	struct nvidia *n = p->session->device;
+	enum kw_status st = start_once(p, trusted, err);
+
+	for (int i = 1, number; st == KW_ERR_ENV && (number = kw_child_killed_early(&p->process.child)) != 0; i++) {
+		p->base.killed = number;
+		if (i == KW_START_TRIES)
+			return kw_child_killed_each_time(number, err);
+		kw_child_close(&p->process.child);
+		p->process.layers[0] = '\0';
+		if (err)
+			kw_error_reset(err);
+		st = start_once(p, trusted, err);
+	}
+	pthread_mutex_lock(&n->lock);
+	p->base.killed = p->base.killed ? p->base.killed : n->killed;
+	n->killed = 0;
+	pthread_mutex_unlock(&n->lock);
+	return st;
+}
+
 enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err)
 {
 	struct gpu_session *s = kw_gpu_session_of(session);
 	struct gpu_player *p = kw_calloc(1, sizeof(*p));
-	struct gpu_start start = { .op = GPU_START, .trusted = o->trusted, .ordinal = (uint32_t)s->device->ordinal,
-				   .buffers = (uint32_t)s->buffer_count, .slots = (uint32_t)s->slots };
 	enum kw_status st;
 
 	*out = NULL;
@@ -442,13 +481,7 @@ enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct k
 		return st;
 	}
 	if (st == KW_OK)
-		st = take_process(p, err);
-	if (st == KW_OK)
-		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
-	if (st == KW_OK)
-		st = send_maps(p, err);
-	if (st == KW_OK)
-		st = await_ready(p, err);
+		st = start_kernels(p, o->trusted, err);
 	if (st != KW_OK) {
 		p->broken = true;
 		kw_nvidia_player_stop(&p->base);

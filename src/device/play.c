@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { START_TRIES = 3, START_TIMEOUT_MS = 20000, MOVE_TIMEOUT_MS = 20000, LINGER_ROUNDS = 100, PLACED_MS = 20 };
+enum { START_TIMEOUT_MS = 20000, MOVE_TIMEOUT_MS = 20000, LINGER_ROUNDS = 100, PLACED_MS = 20 };
 #define DEFAULT_MEMORY ((int64_t)1 << 30) /* and room for every buffer of a slot twice */
 #define MODULE_MEMORY ((int64_t)1 << 30)  /* of a framework besides */
 
@@ -236,8 +236,12 @@ enum kw_status kw_play_start_kind(struct kw_session *s, const struct kw_player_o
 		p->kind.runner = WIRE_RUNNER_MODULE;
 	if (st == KW_OK)
 		st = start_once(p, o, err);
-	/* Nothing but our own code has run: who was ended now was ended by somebody else. */
-	for (int i = 1; i < START_TRIES && st == KW_ERR_ENV && kw_child_ends(&p->child) && kw_child_ended_by(&p->child); i++) {
+	for (int i = 1, number; st == KW_ERR_ENV && (number = kw_child_killed_early(&p->child)) != 0; i++) {
+		p->base.killed = number;
+		if (i == KW_START_TRIES) {
+			st = kw_child_killed_each_time(number, err);
+			break;
+		}
 		kw_child_close(&p->child);
 		if (err)
 			kw_error_reset(err);

@@ -225,6 +225,8 @@ bool kw_module_is_watched(const struct stage *s);
 void kw_module_operations(struct stage *s, const struct kw_play_result *r);
 /* Of the candidate's player. */
 struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_inputs);
+/* Says of its players which had to be started anew, once. */
+void kw_stage_note_starts(struct stage *s);
 
 /* builds.c: the candidate for each distinct set of defines, and the baselines of the perf cases, side by side. */
 enum kw_status kw_builds_make(struct work *w, struct stage **stages, size_t count, struct kw_error *err);

@@ -541,6 +541,7 @@ static enum kw_status judge_case(struct stage *s, struct kw_error *err)
 		char text[200];
 
 		st = s->c->perf && !s->w->j->dev->untimed && !s->w->interpreted ? kw_timing_case(s, err) : check_case(s, err);
+		kw_stage_note_starts(s);
 		if (!s->killed)
 			return st;
 		number = s->killed;

@@ -136,6 +136,25 @@ static enum kw_status open_plain(struct stage *s, const struct kw_bound *b, stru
 	return st;
 }
 
+static void note_start(struct stage *s, struct kw_player *p)
+{
+	char text[200];
+
+	if (!p || !p->killed)
+		return;
+	snprintf(text, sizeof text, "%s: a player was begun anew: a process was ended from outside by signal %d while it started", s->c->label,
+		 p->killed);
+	p->killed = 0;
+	kw_note(s->w, text);
+}
+
+void kw_stage_note_starts(struct stage *s)
+{
+	note_start(s, s->player);
+	for (int i = 0; i < KW_BASELINES; i++)
+		note_start(s, s->base[i].player);
+}
+
 struct starting {
 	struct stage *s;
 	enum kw_status status;

@@ -332,6 +332,7 @@ enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct
 	enum kw_status st = KW_OK;
 
 	if (s->player && s->loaded) {
+		kw_stage_note_starts(s);
 		ops->player_stop(s->player);
 		s->player = NULL;
 	}

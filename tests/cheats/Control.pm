@@ -141,13 +141,13 @@ sub players {
 	return \%found;
 }
 
-# kwright eval of a task and a file, while look->(players) says which ones to kill.
+# kwright eval of a task and a file, while look->(players) says which ones to kill. What the judge says of its steps is in $tmp/err.
 sub watched {
 	my ($task, $file, $look) = @_;
 	my $pid = fork // die "fork: $!";
 	if (!$pid) {
 		open STDIN, '<', '/dev/null'; open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err";
-		exec $kwright, 'eval', $task, $file, '--json', '--store', "$tmp/store", '--timeout', '10'
+		exec $kwright, 'eval', $task, $file, '--json', '--store', "$tmp/store", '--timeout', '10', '--verbose'
 			or POSIX::_exit(127);
 	}
 	my ($end, $kills) = (time + 120, 0);

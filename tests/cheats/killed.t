@@ -45,6 +45,16 @@ $r = Control::watched($task, $slow, sub { my ($p) = @_; return grep { $p->{$_}[0
 check('killed each time: no verdict', !$r->{json}{verdict} && $r->{code} == 3, $r);
 check('and who is to blame', $r->{err} =~ /ended from outside by signal 9/, $r);
 
+# While it starts it is not stopped yet.
+$done = 0;
+$r = Control::watched($task, $slow, sub { my ($p) = @_; return $done++ ? () : keys %$p if %$p; return (); });
+check('killed at first sight: it is judged all the same', ($r->{json}{verdict} // '') eq 'ok' && $r->{code} == 0 && $r->{kills} > 0, $r);
+check('and the verdict says that a player was begun anew',
+	scalar(grep { /begun anew: a process was ended from outside by signal 9/ } @{$r->{json}{flags} || []}), $r);
+$r = Control::watched($task, $slow, sub { my ($p) = @_; return keys %$p; });
+check('killed whenever one is seen: no verdict', !$r->{json}{verdict} && $r->{code} == 3, $r);
+check('and who is to blame', $r->{err} =~ /ended from outside by signal 9/, $r);
+
 # Where it held much memory of its own each time, that is why.
 my $large = candidate('large', "\tvoid *volatile p = malloc(400u << 20);\n\tmemset(p, 1, 400u << 20);\n\tusleep(300000);\n\tfree(p);");
 $r = Control::watched($task, $large, sub { my ($p) = @_; return grep { $p->{$_}[1] > 350 } keys %$p; });

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct cuda_graph_exec_s {
 	} launch[LAUNCHES];
 	int count;
 };
-static char mode[64];
+static char mode[64], folder[512];
 static struct {
 	int fd;
 	size_t bytes;
@@ -51,6 +52,8 @@ __attribute__((constructor)) static void read_mode(void)
 		return;
 	snprintf(path, sizeof(path), "%.400s", info.dli_fname);
 	slash = strrchr(path, '/');
+	if (slash)
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
 	snprintf(slash ? slash : path, 8, "/mode");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -63,6 +66,16 @@ __attribute__((constructor)) static void read_mode(void)
 static bool is(const char *what)
 {
 	return strcmp(mode, what) == 0;
+}
+
+/* Once, or each time: as by somebody else. */
+static void be_killed(void)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%.500s/killed", folder);
+	if (is("killed each time") || (is("killed at first") && open(path, O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0))
+		kill(getpid(), SIGKILL);
 }
 
 static bool is_player(void)
@@ -165,6 +178,8 @@ cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device d)
 {
 	(void)d;
 	*out = (cuda_context)(void *)&some_place;
+	if (is_player())
+		be_killed();
 	if (is("full") || (is("full for the player") && is_player()))
 		return CUDA_OUT_OF_MEMORY;
 	return is("taken") || (is("taken for the player") && is_player()) ? CUDA_UNAVAILABLE : CUDA_SUCCESS;

@@ -107,6 +107,8 @@ static int work(const char *mode)
 		tell(st);
 		return close_all(d, s, p, code.facts);
 	}
+	if (p->killed)
+		printf("after signal %d, ", p->killed);
 	for (int i = 0; i < 2; i++) {
 		memset(kw_session_room(s, i, 0), 'a' + i, BYTES);
 		kw_session_push(s, i, 0, &err);
@@ -191,6 +193,9 @@ int main(int argc, char **argv)
 		{ "taken for the player", "KW_ERR_ENV: the player did not start: cuDevicePrimaryCtxRetain" },
 		{ "full", "KW_ERR_ENV: the GPU is full: there is no memory left for a context" },
 		{ "full for the player", "KW_ERR_NOMEM: the player did not start: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY" },
+		/* players that somebody else ends while they start */
+		{ "killed at first", "after signal 9, done, copied" },
+		{ "killed each time", "KW_ERR_ENV: a player was ended from outside by signal 9 (Killed) while it started, 3 times" },
 		{ "little memory", "3145728 bytes are free\nKW_ERR_LIMIT: needs 128 MiB of device memory, and 3 MiB are free" },
 		{ "no room", "KW_ERR_NOMEM: cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2): words" },
 		/* launches: refused by their limit, before the driver */
