@@ -297,6 +297,17 @@ static bool plain_name(const char *name, struct kw_buf *out)
 	return !first;
 }
 
+const char *kw_cubin_symbol(const struct kw_cubin *c, size_t i)
+{
+	const char *name;
+	Elf64_Sym s;
+
+	for (size_t k = 0; symbol(c, k, &s, &name); k++)
+		if (is_kernel(&s) && i-- == 0)
+			return name;
+	return NULL;
+}
+
 void kw_cubin_list_kernels(const struct kw_cubin *c, struct kw_buf *out)
 {
 	const char *name;

@@ -38,7 +38,9 @@ bool kw_cubin_open(struct kw_cubin *c, const void *bytes, size_t len);
  * this name. *several: there is more than one of them. */
 bool kw_cubin_kernel(const struct kw_cubin *c, const char *name, struct kw_cubin_kernel *out,
 		     bool *several);
-/* "a, b": the kernels, names as in the object. */
+/* The i-th kernel's name as the object has it ("_Z4tileILi64EEvPf"), by which it is found; NULL behind the last. */
+const char *kw_cubin_symbol(const struct kw_cubin *c, size_t i);
+/* "a, tile<...>": the kernels, for people. */
 void kw_cubin_list_kernels(const struct kw_cubin *c, struct kw_buf *out);
 /* The i-th function that is called and not there ("vprintf"), NULL behind the last. */
 const char *kw_cubin_undefined(const struct kw_cubin *c, size_t i);

@@ -18,29 +18,26 @@ static void set_if(struct kw_launch *k, int metric, double v)
 void kw_read_cubin(const char *bytes, size_t len, struct kw_launches *out)
 {
 	struct kw_cubin c;
-	struct kw_buf names;
-	struct kw_str rest, name;
+	const char *symbol;
 
 	out->form = "a CUDA object (cubin)";
 	if (!kw_cubin_open(&c, bytes, len)) {
 		kw_launches_note(out, 0, "these bytes are no CUDA object");
 		return;
 	}
-	kw_buf_init(&names, 1 << 20);
-	kw_cubin_list_kernels(&c, &names);
-	rest = kw_buf_str(&names);
-	while (rest.len && kw_str_split(&rest, ',', &name)) {
+	for (size_t i = 0; i < MAX_FUNCTIONS && (symbol = kw_cubin_symbol(&c, i)); i++) {
 		struct kw_cubin_kernel k;
 		struct kw_launch *l;
-		char text[MAX_NAME], plain[128];
+		char plain[128];
 		bool several;
 
-		name = kw_str_trim(name);
-		snprintf(text, sizeof(text), "%.*s", (int)(name.len < MAX_NAME - 1 ? name.len : MAX_NAME - 1),
-			 name.ptr);
-		if (!kw_cubin_kernel(&c, text, &k, &several))
+		kw_plain_name(symbol, plain, sizeof(plain));
+		if (!kw_cubin_kernel(&c, symbol, &k, &several)) {
+			kw_launches_note(out, 0, "%.100s: what the object says of this kernel cannot be read%s", plain,
+					 strlen(symbol) >= sizeof(k.facts.symbol) ? ": its name is too long" : "");
 			continue;
-		l = kw_launches_add(out, kw_str_from(kw_plain_name(text, plain, sizeof(plain))), 0);
+		}
+		l = kw_launches_add(out, kw_str_from(plain), 0);
 		if (!l)
 			break;
 		l->value[KW_M_GPU] = 1;
@@ -51,8 +48,7 @@ void kw_read_cubin(const char *bytes, size_t len, struct kw_launches *out)
 		set_if(l, KW_M_BOUND_THREADS, k.facts.max_threads);
 		set_if(l, KW_M_BLOCK, (double)(k.facts.block[0] * k.facts.block[1] * k.facts.block[2]));
 	}
-	kw_buf_release(&names);
-	if (out->count == 0)
+	if (out->count == 0 && out->note_count == 0)
 		kw_launches_note(out, 0, "there is no kernel in this object");
 }
 

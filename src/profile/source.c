@@ -7,7 +7,7 @@
 
 #include "profile/input.h"
 
-enum { MAX_NAMES = 256, MAX_LOOPS = 64, MOST_ROUNDS = 32 };
+enum { MAX_NAMES = 256, MAX_LOOPS = 64, MOST_ROUNDS = 32, MAX_STRIDED = 256 };
 
 enum name_kind { INTEGER, CONSTANT, LANE, SHARED, LOCAL_ARRAY };
 struct name {
@@ -28,6 +28,11 @@ struct scan {
 	size_t name_count;
 	struct loop loops[MAX_LOOPS];
 	size_t loop_count;
+	size_t deepest;                   /* most loops around anything */
+	struct {
+		size_t token, depth;
+	} strided[MAX_STRIDED];
+	size_t strided_count;
 	size_t guard_end;                 /* inside `if (threadIdx.x == 0)` up to here */
 	bool opencl;
 };
@@ -291,6 +296,59 @@ static bool all_constant(const struct scan *s, size_t open)
 	return true;
 }
 
+/* (a + 0.5f), (float)i, (scale * x): a literal of floats, their type, or a variable that is none of the integers that were declared. */
+static bool is_of_floats(const struct scan *s, size_t from, size_t to)
+{
+	static const char *const floats[] = { "float", "double", "half", "__half", "real", NULL };
+	static const char *const behind[] = { "(", ".", "[", "->", "::", NULL };
+
+	for (size_t i = from; i < to; i++) {
+		const struct kw_token *k = &s->t->list[i];
+
+		if (k->kind == KW_TOKEN_NUMBER && memchr(k->ptr, '.', k->len))
+			return true;
+		if (k->kind != KW_TOKEN_WORD)
+			continue;
+		if (is_any(s->t, i, floats))
+			return true;
+		if (!find_name(s, i, INTEGER) && !find_name(s, i, LANE) && !is_constant(s, i) && !is_any(s->t, i, integers) && !is_any(s->t, i + 1, behind) &&
+		    !kw_token_is(s->t, i - 1, ".") && !kw_token_is(s->t, i - 1, "->") && !kw_token_is(s->t, i, "const") && !kw_token_is(s->t, i, "auto"))
+			return true;
+	}
+	return false;
+}
+
+/* `2.0f * i / n`, `(float)i / n`, `float(i) / n`: what is divided at i is of floats, though an integer stands beside the sign. */
+static bool divides_floats(const struct scan *s, size_t i)
+{
+	static const char *const products[] = { "*", "/", NULL };
+	size_t at = i;
+
+	while (at > s->from + 1) {
+		size_t last = at - 1, first = last;
+
+		if (kw_token_is(s->t, last, ")") || kw_token_is(s->t, last, "]"))
+			first = s->t->list[last].match;
+		/* The name before a bracket: float(i), x[i]; of an array nothing is known. */
+		if (first < last && s->t->list[first - 1].kind == KW_TOKEN_WORD)
+			first--;
+		if (first > last || kw_token_is(s->t, last, "]"))
+			return false;
+		if (is_of_floats(s, first, last + 1))
+			return true;
+		/* A cast before it. */
+		if (kw_token_is(s->t, first - 1, ")") && s->t->list[first - 1].match < first - 1 && s->t->list[s->t->list[first - 1].match - 1].kind != KW_TOKEN_WORD) {
+			if (is_of_floats(s, s->t->list[first - 1].match, first))
+				return true;
+			first = s->t->list[first - 1].match;
+		}
+		if (!is_any(s->t, first - 1, products))
+			return false;
+		at = first - 1;
+	}
+	return false;
+}
+
 static void division(struct scan *s, size_t i)
 {
 	bool remainder = kw_token_is(s->t, i, "%") || kw_token_is(s->t, i, "%=");
@@ -308,6 +366,8 @@ static void division(struct scan *s, size_t i)
 	/* A float over an int is a float. */
 	if (!remainder && s->t->list[i - 1].kind == KW_TOKEN_WORD && !find_name(s, i - 1, INTEGER) &&
 	    !find_name(s, i - 1, LANE) && !kw_token_is(s->t, i - 2, "."))
+		return;
+	if (kw_token_is(s->t, i, "/") && divides_floats(s, i))
 		return;
 	fact(s, KW_M_CODE_DIV, i);
 	if (s->loop_count)
@@ -475,9 +535,10 @@ static void subscript(struct scan *s, size_t i)
 		}
 		return;
 	}
-	if (factor == -1 || factor > 8)
-		fact(s, KW_M_CODE_STRIDED, i);
-	else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
+	if ((factor == -1 || factor > 8) && s->strided_count < MAX_STRIDED) {
+		s->strided[s->strided_count].depth = s->loop_count;
+		s->strided[s->strided_count++].token = i;
+	} else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
 		fact(s, KW_M_CODE_AOS, i);
 }
 
@@ -513,6 +574,7 @@ static void loop(struct scan *s, size_t i)
 		return;
 	l = &s->loops[s->loop_count++];
 	*l = (struct loop){ .end = kw_token_statement_end(s->t, i) };
+	s->deepest = s->loop_count > s->deepest ? s->loop_count : s->deepest;
 	if (!kw_token_is(s->t, i, "for"))
 		return;
 	while (at < close && !kw_token_is(s->t, at, "="))
@@ -664,6 +726,14 @@ static void body(struct scan *s)
 	}
 }
 
+/* What is done once around two loops more is no part of what takes the time: the query of an attention kernel, read before its loops. */
+static void strided(struct scan *s)
+{
+	for (size_t n = 0; n < s->strided_count; n++)
+		if (s->strided[n].depth + 2 > s->deepest)
+			fact(s, KW_M_CODE_STRIDED, s->strided[n].token);
+}
+
 /* ---- functions ---- */
 
 /* __launch_bounds__(256, 2) between `from` and the name. */
@@ -715,6 +785,7 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	template_names(s, from, name);
 	bounds(s, from, name);
 	body(s);
+	strided(s);
 }
 
 static void c_function(const struct kw_tokens *t, size_t name, size_t open, struct kw_launches *out)

@@ -7,7 +7,7 @@
 enum { MAX_DEPTH = 32, MAX_SCALARS = 64 };
 struct c_loop {
 	size_t end, var, start;
-	bool simd, parallel, inner;
+	bool simd, parallel, inner, chased;
 	bool summed, strided;             /* counted already: two such accesses in a loop make no second loop */
 };
 struct c_scan {
@@ -62,6 +62,28 @@ static void pragma(struct c_scan *s, size_t i)
 		s->parallel_end = kw_token_statement_end(s->t, i + 1);
 }
 
+/* `p = p->next`, `i = next[i]`: where the next step goes is in what this one loads. */
+static bool is_step(const struct kw_tokens *t, size_t i)
+{
+	size_t close = t->list[i + 3].match;
+
+	if (t->list[i].kind != KW_TOKEN_WORD || !kw_token_is(t, i + 1, "="))
+		return false;
+	if (kw_token_same(t, i, i + 2) && kw_token_is(t, i + 3, "->"))
+		return kw_token_is(t, i + 5, ";") || kw_token_is(t, i + 5, ")") || kw_token_is(t, i + 5, ",");
+	return t->list[i + 2].kind == KW_TOKEN_WORD && kw_token_is(t, i + 3, "[") && close == i + 5 && kw_token_same(t, i, i + 4) &&
+	       (kw_token_is(t, close + 1, ";") || kw_token_is(t, close + 1, ")"));
+}
+
+static void chase(struct c_scan *s, struct c_loop *l, size_t open)
+{
+	for (size_t k = open; k <= l->end && k + 6 < s->t->count && !l->chased; k++)
+		if (is_step(s->t, k)) {
+			l->chased = true;
+			fact(s, KW_M_C_CHASE, k);
+		}
+}
+
 static void loop(struct c_scan *s, size_t i)
 {
 	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
@@ -76,6 +98,8 @@ static void loop(struct c_scan *s, size_t i)
 			      .parallel = s->parallel };
 	l->inner = !kw_tokens_hold(s->t, close + 1, l->end, loops);
 	s->simd = s->parallel = false;
+	if (l->inner)
+		chase(s, l, open);
 	while (at < close && !kw_token_is(s->t, at, "="))
 		at++;
 	l->var = at < close && at > open + 1 ? at - 1 : 0;
@@ -132,7 +156,7 @@ static void reduction(struct c_scan *s, size_t i)
 {
 	struct c_loop *l = s->depth ? &s->loops[s->depth - 1] : NULL;
 
-	if (!l || !l->inner || l->simd || !kw_token_is(s->t, i + 1, "+=") ||
+	if (!l || !l->inner || l->simd || l->chased || !kw_token_is(s->t, i + 1, "+=") ||
 	    !is_name(s, s->scalars, s->scalar_count, i))
 		return;
 	for (size_t k = 0; k < s->scalar_count; k++)

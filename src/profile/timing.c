@@ -147,34 +147,102 @@ static enum event python_event(struct kw_str line, bool device)
 	return NOTHING;
 }
 
-enum { MAX_RANGES = 16 };
+enum { MAX_RANGES = 16, MAX_BLOCKS = 64 };
 struct ranges {
 	struct kw_str name[MAX_RANGES];
 	size_t count;
 };
+/* Parameters that give a range its length, by kernel: a launch gives them a value. */
+struct blocks {
+	struct {
+		struct kw_launch *kernel;
+		struct kw_str name;
+	} list[MAX_BLOCKS];
+	size_t count;
+};
 
-/* tl.arange(0, 200): a block that is no power of two. */
-static void arange(struct kw_launch *kernel, struct kw_str line, int number)
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static void block_length(struct kw_launch *kernel, int64_t n, struct kw_str line, int number)
+{
+	int64_t power = 1;
+
+	if (!kernel || n <= 0 || (n & (n - 1)) == 0)
+		return;
+	while (power < n)
+		power *= 2;
+	kw_launch_set(kernel, KW_M_CODE_BLOCK_LENGTH, (double)n);
+	kw_launch_set(kernel, KW_M_CODE_BLOCK_POWER, (double)power);
+	kw_launch_place(kernel, KW_M_CODE_BLOCK_LENGTH, number, line);
+}
+
+/* tl.arange(0, 200): a block that is no power of two. tl.arange(0, BLOCK): as long as a launch says. */
+static void arange(struct kw_launch *kernel, struct blocks *blocks, struct kw_str line, int number)
 {
 	const char *at = memmem(line.ptr, line.len, "tl.arange(", 10), *comma, *end = line.ptr + line.len;
+	struct kw_str length;
 	int64_t n = 0;
 
 	comma = at ? memchr(at, ',', (size_t)(end - at)) : NULL;
-	for (const char *p = comma ? comma + 1 : end; p < end && *p != ')'; p++) {
-		if (*p >= '0' && *p <= '9' && n < 1 << 30)
-			n = n * 10 + (*p - '0');
-		else if (*p != ' ')
+	at = comma ? memchr(comma, ')', (size_t)(end - comma)) : NULL;
+	if (!kernel || !at)
+		return;
+	length = kw_str_trim((struct kw_str){ comma + 1, (size_t)(at - comma - 1) });
+	for (size_t i = 0; i < length.len; i++) {
+		if (!in_name(length.ptr[i]))
 			return;
+		n = n < 1 << 30 ? n * 10 + (length.ptr[i] - '0') : n;
 	}
-	if (kernel && n > 0 && (n & (n - 1)) != 0) {
-		int64_t power = 1;
+	if (length.len && !isdigit((unsigned char)*length.ptr)) {
+		if (blocks->count < MAX_BLOCKS) {
+			blocks->list[blocks->count].kernel = kernel;
+			blocks->list[blocks->count++].name = length;
+		}
+		return;
+	}
+	block_length(kernel, n, line, number);
+}
 
-		while (power < n)
-			power *= 2;
-		kw_launch_set(kernel, KW_M_CODE_BLOCK_LENGTH, (double)n);
-		kw_launch_set(kernel, KW_M_CODE_BLOCK_POWER, (double)power);
-		kw_launch_place(kernel, KW_M_CODE_BLOCK_LENGTH, number, line);
+/* `BLOCK=1000` in the launch of a kernel whose ranges are that long. */
+static void launched_with(const struct blocks *blocks, const struct kw_launch *called, struct kw_str line, int number)
+{
+	for (size_t b = 0; b < blocks->count; b++) {
+		struct kw_str name = blocks->list[b].name;
+
+		for (size_t i = 1; blocks->list[b].kernel == called && i + name.len + 1 < line.len; i++) {
+			size_t at = i + name.len;
+			int64_t n = 0;
+
+			if (memcmp(line.ptr + i, name.ptr, name.len) != 0 || in_name(line.ptr[i - 1]))
+				continue;
+			while (at < line.len && line.ptr[at] == ' ')
+				at++;
+			if (at >= line.len || line.ptr[at] != '=')
+				continue;
+			for (at++; at < line.len && line.ptr[at] == ' ';)
+				at++;
+			while (at < line.len && isdigit((unsigned char)line.ptr[at]))
+				n = n < 1 << 30 ? n * 10 + (line.ptr[at++] - '0') : (at++, n);
+			if (at >= line.len || line.ptr[at] == ',' || line.ptr[at] == ')')
+				block_length(blocks->list[b].kernel, n, line, number);
+		}
 	}
+}
+
+/* The kernel that `name[grid](...)` launches. */
+static struct kw_launch *called_in(const struct kw_launches *l, struct kw_str line)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		size_t n = strlen(l->list[i]->kernel);
+		const char *at = n ? memmem(line.ptr, line.len, l->list[i]->kernel, n) : NULL;
+
+		if (at && at + n < line.ptr + line.len && at[n] == '[' && (at == line.ptr || !in_name(at[-1])))
+			return l->list[i];
+	}
+	return NULL;
 }
 
 /* `r = tl.arange(0, N)`, also with something added: r runs with the lanes. */
@@ -217,21 +285,37 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 	struct kw_str rest = { text, len }, line, all = { text, len };
 	bool device = holds(all, "cuda") || holds(all, "triton");
 	struct window w = { .out = out };
-	struct kw_launch *kernel = NULL;
+	struct kw_launch *kernel = NULL, *called = NULL, *now;
 	struct ranges lanes = { .count = 0 };
+	struct blocks blocks = { .count = 0 };
+	size_t kernel_indent = 0;
+	bool named = false;
 	int number = 0;
 
 	out->form = "Python source";
 	while (rest.ptr && kw_str_split(&rest, '\n', &line)) {
 		const char *hash = memchr(line.ptr, '#', line.len);
+		size_t indent;
 
 		number++;
 		if (hash)
 			line.len = (size_t)(hash - line.ptr);
+		indent = 0;
+		while (indent < line.len && (line.ptr[indent] == ' ' || line.ptr[indent] == '\t'))
+			indent++;
 		line = kw_str_trim(line);
 		if (line.len == 0)
 			continue;
-		arange(kernel, line, number);
+		/* Another function ends a kernel. */
+		if (kernel && named && indent <= kernel_indent && (kw_str_starts(line, "def ") || kw_str_starts(line, "class ")))
+			kernel = NULL;
+		arange(kernel, &blocks, line, number);
+		now = kernel ? NULL : called_in(out, line);
+		called = now ? now : called;
+		if (called && !kernel)
+			launched_with(&blocks, called, line, number);
+		if (line.ptr[line.len - 1] == ')')
+			called = NULL;
 		lane_name(&lanes, line);
 		if (kernel && is_strided(&lanes, line)) {
 			kw_launch_add_count(kernel, KW_M_CODE_STRIDED, 1);
@@ -240,11 +324,16 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 		if (kw_str_starts(line, "@triton.jit")) {
 			lanes.count = 0;
 			kernel = kw_launches_add(out, KW_STR("a Triton kernel"), number);
-			if (kernel)
+			named = false;
+			kernel_indent = indent;
+			if (kernel) {
 				kernel->value[KW_M_GPU] = 1;
-		} else if (kernel && kw_str_starts(line, "def ")) {
+				kernel->value[KW_M_CODE_MATRIX] = 0;
+			}
+		} else if (kernel && !named && kw_str_starts(line, "def ")) {
 			size_t n = 0;
 
+			named = true;
 			while (4 + n < line.len && line.ptr[4 + n] != '(')
 				n++;
 			kernel->kernel = kw_launches_intern(out, (struct kw_str){ line.ptr + 4, n });

@@ -108,6 +108,20 @@ static const char *fault(const char *said)
 	return open ? "a parenthesis is left open" : strstr(said, ": .") || strstr(said, "  ") ? "a hole is left" : NULL;
 }
 
+/* A rule's own example, and anything that its condition does not ask for: a rare condition holds too. */
+static void put_example(const struct kw_rule *r, const struct used *used, double *now, double *before)
+{
+	double now_only[KW_M_COUNT], before_only[KW_M_COUNT];
+
+	put(r->example, r->example_count, now_only, before_only);
+	for (int m = 0; m < KW_M_COUNT; m++) {
+		if (used->metric[m] || !isnan(now_only[m]))
+			now[m] = now_only[m];
+		if (used->metric[m] || !isnan(before_only[m]))
+			before[m] = before_only[m];
+	}
+}
+
 /* Whatever else is missing, a rule that fires says only what it knows. */
 static void test_missing(const struct kw_rule *r)
 {
@@ -130,6 +144,8 @@ static void test_missing(const struct kw_rule *r)
 			now[m] = part() < share ? any_value(m) : NAN;
 			before[m] = part() >= share ? NAN : isnan(now[m]) ? any_value(m) : now[m] * pow(2, 4 * part() - 2);
 		}
+		if (t % 4 == 3)
+			put_example(r, &used, now, before);
 		if (!kw_rule_fires(r, &f))
 			continue;
 		fired++;
