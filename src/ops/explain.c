@@ -191,9 +191,10 @@ static enum kw_status refuse(const char *path, enum kw_input_kind kind, struct k
 			       "this is %s in a form that is not read; give their CSV: rocprofv3 --kernel-trace --output-format csv, or --pmc with counters; the "
 			       "pmc_perf.csv of rocprof-compute is read too",
 			       kw_input_name(kind));
+	case KW_INPUT_COMPRESSED:
+		return kw_fail(err, KW_ERR_INPUT, path, "this is a compressed file; unpack it first (gunzip, unzip, unzstd) and give what is in it");
 	case KW_INPUT_NVPROF:
 	case KW_INPUT_GPROF:
-	case KW_INPUT_TRACE:
 		return kw_fail(
 			err, KW_ERR_INPUT, path,
 			"this is %s, which is not read; give an export of Nsight Compute (ncu --csv), perf stat, "
@@ -212,7 +213,8 @@ static enum kw_status check_found(const struct kw_explained_input *in, struct kw
 
 	if (l->count || in->message_count || l->outcome_count || in->kind == KW_INPUT_PYTHON)
 		return KW_OK;
-	if ((in->kind == KW_INPUT_NCU || in->kind == KW_INPUT_ROCPROF) && l->note_count && l->notes[0].line) {
+	if ((in->kind == KW_INPUT_NCU || in->kind == KW_INPUT_ROCPROF || in->kind == KW_INPUT_TRACE) && l->note_count &&
+	    l->notes[0].line) {
 		snprintf(where, sizeof(where), "%.400s:%d", in->file, l->notes[0].line);
 		return kw_fail(err, KW_ERR_INPUT, where, "no launch could be read: %s", l->notes[0].text);
 	}

@@ -52,6 +52,7 @@ static const struct {
 	{ "NVPROF is profiling", NULL, KW_INPUT_NVPROF },
 	{ "==NVPROF==", NULL, KW_INPUT_NVPROF },
 	{ "\"traceEvents\"", NULL, KW_INPUT_TRACE },
+	{ "Self CPU %", "# of Calls", KW_INPUT_TORCH_TABLE },
 	{ "Flat profile:", "cumulative", KW_INPUT_GPROF },
 	{ "rocprofiler-sdk", NULL, KW_INPUT_ROCPROF_OTHER },
 	{ "System Speed-of-Light", "VALU", KW_INPUT_ROCPROF_OTHER },
@@ -223,6 +224,8 @@ enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t
 		return KW_INPUT_EMPTY;
 	if (len >= 4 && memcmp(text, "NVR\0", 4) == 0)
 		return KW_INPUT_NCU_REPORT;
+	if (len >= 4 && (memcmp(text, "\x1f\x8b", 2) == 0 || memcmp(text, "PK\3\4", 4) == 0 || memcmp(text, "\x28\xb5\x2f\xfd", 4) == 0))
+		return KW_INPUT_COMPRESSED;
 	if (kw_cubin_open(&cubin, text, len))
 		return KW_INPUT_CUBIN;
 	if (!is_text(s))
@@ -267,6 +270,12 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 	case KW_INPUT_NSYS:
 	case KW_INPUT_TABLE:
 		kw_read_table(text, len, out);
+		return true;
+	case KW_INPUT_TRACE:
+		kw_read_trace(text, len, out);
+		return true;
+	case KW_INPUT_TORCH_TABLE:
+		kw_read_torch_table(text, len, out);
 		return true;
 	case KW_INPUT_ROCPROF:
 		kw_read_rocprof(text, len, out);
