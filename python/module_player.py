@@ -6,6 +6,7 @@ runs the candidate. From that moment nothing in it is believed: what it tells th
 
 Messages are the structs of src/device/wire.h; the layout of the report is that of src/device/module.c."""
 import base64
+import bisect
 import ctypes
 import faulthandler
 import gc
@@ -376,6 +377,7 @@ class Player:
             system(libc.mmap, base, size, 0, fixed, -1, 0)
             self.map_memory()
             self.tell_spec()
+        self.starts = sorted((start, i) for i, (start, _) in enumerate(self.maps))
         self.device_type = self.spec["device"]
         self.numbers = {getattr(torch, name): n for name, n in self.spec["dtypes"].items() if hasattr(torch, name)}
         self.outputs = self.spec["outputs"]
@@ -797,9 +799,17 @@ class Player:
         if self.copies:
             self.copy(t, call, output)
         pad = [0] * (8 - t.dim())
-        OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, t.data_ptr(), self.numbers[t.dtype], t.dim(), *t.shape, *pad,
+        address = self.input_at(t.data_ptr()) if self.copies else t.data_ptr()
+        OUTPUT.pack_into(self.report, TEXT_BYTES + at * OUTPUT.size, address, self.numbers[t.dtype], t.dim(), *t.shape, *pad,
                          *t.stride(), *pad)
         return t
+
+    def input_at(self, address):
+        """1 + the input in whose memory an address lies; 0: in none."""
+        i = bisect.bisect_right(self.starts, (address, len(self.maps)))
+        start, index = self.starts[i - 1] if i else (0, 0)
+        buffer = index % self.buffers
+        return 1 + buffer if i and address < start + self.maps[index][1] and buffer < len(self.spec["inputs"]) else 0
 
     def copy(self, t, call, output):
         """Where the judge may not read this process's memory."""

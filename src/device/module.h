@@ -10,7 +10,7 @@
  *     ... WIRE_START, maps ...
  *     kw_module_tell(m, &child, err);            // spec and report, before READY
  *     kw_module_settle(m, &child, memory, ...);  // after READY: limits, and whether its memory can be read
- *     kw_module_collect(m, &child, order, n, &r);  // after a run, while it is stopped
+ *     kw_module_collect(m, &child, order, n, watched, &r);  // after a run, while it is stopped
  *
  * One owner. */
 #ifndef KW_DEVICE_MODULE_H
@@ -43,7 +43,8 @@ bool kw_module_copies_later(const struct kw_module *m);
 /* Instead of kw_child_close: a healthy player that is trusted stays, stopped, for the next session with the same spec. m may be NULL. */
 void kw_module_retire(struct kw_module *m, struct kw_child *c, bool healthy);
 /* The outputs of the last run into the slots; what cannot be an answer becomes r. */
-void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r);
+void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, bool watched,
+		       struct kw_play_result *r);
 /* The same again, as far as it can be had: has anything changed since? */
 void kw_module_collect_again(struct kw_module *m, struct kw_child *c);
 /* True: the reply to the command of this nonce is a question, and it has been answered or r says why not; the player goes on until

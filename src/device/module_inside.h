@@ -28,7 +28,7 @@ struct kw_module {
 	int report_fd;
 	size_t report_bytes;
 	uint8_t *report;               /* the player writes to it at any time that it runs */
-	bool copies, told;
+	bool copies;
 	int32_t order[WIRE_ORDER_MAX]; /* of the last batch */
 	int count;
 };

@@ -141,7 +141,7 @@ static struct reported at(const struct kw_module *m, size_t i)
 	return x;
 }
 
-void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, struct kw_play_result *r)
+void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *order, int n, bool watched, struct kw_play_result *r)
 {
 	struct range *ranges = kw_calloc((size_t)n * m->outputs + 1, sizeof(*ranges));
 	size_t count = 0;
@@ -163,13 +163,13 @@ void kw_module_collect(struct kw_module *m, struct kw_child *c, const int32_t *o
 		}
 		if (m->slots && kw_slots_find(m->slots, x.address, &slot, &buffer, &offset) && m->slots->specs[buffer].read_only)
 			r->alias = buffer + 1;
+		if (m->copies && x.address > 0 && x.address <= m->inputs) /* its addresses are its own: it says which input */
+			r->alias = (int)x.address;
 		if (ranges && !m->copies)
 			ranges[count++] = (struct range){ x.address, end, (int)(i / m->outputs) };
 	}
-	if (r->end == KW_PLAY_DONE && !m->told) {
-		kw_module_text(m, r->detail, sizeof(r->detail)); /* what the first call computed with */
-		m->told = true;
-	}
+	if (r->end == KW_PLAY_DONE && watched)
+		kw_module_text(m, r->detail, sizeof(r->detail)); /* what it computed with */
 	r->shared_outputs = ranges && shared(ranges, count);
 	kw_free(ranges);
 }

@@ -3,6 +3,7 @@
 #include "device/nvidia.h"
 #include "device/nvidia_wire.h"
 #include "device/play.h"
+#include "device/sandbox.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -211,6 +212,7 @@ void kw_nvidia_cool(struct nvidia *n)
 /* ---- modules: a Python process, which runs while it is asked only ---- */
 
 enum { MODULE_TIMEOUT_MS = 120000, PROBES = 4, PROBE_NS = 300000 };
+#define HOST_MEMORY ((int64_t)8 << 30)       /* of the host, that a module may take beside what a context has */
 #define AHEAD_ROOM_BYTES ((int64_t)16 << 30) /* of the device, for each player that waits */
 
 static enum kw_got await_module(struct gpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
@@ -248,6 +250,8 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 	if (g != KW_GOT_REPLY || r.kind != WIRE_READY)
 		return kw_fail(err, KW_ERR_ENV, "", "the player did not start: %s",
 			       g == KW_GOT_REPLY && r.text[0] ? r.text : g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
+	if (!o->module->host->trusted && !kw_sandbox_limit_data(p->process.child.process.pid, HOST_MEMORY))
+		return kw_fail(err, KW_ERR_ENV, "", "the player did not start: its memory cannot be limited");
 	kw_play_name_layers(p->process.child.process.layers | r.layers, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
 	kw_child_stop(&p->process.child);
 	return KW_OK;
@@ -411,7 +415,7 @@ static enum kw_status run_module(struct gpu_player *p, const int *order, int n, 
 		st = fetch_later(p, &run, timeout_ms, r, err);
 	kw_gpu_session_forget(p->session, p->writable_inputs);
 	if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded) {
-		kw_module_collect(p->module, &p->process.child, run.order, n, r);
+		kw_module_collect(p->module, &p->process.child, run.order, n, p->base.watched, r);
 		if (!kw_module_copies_later(p->module))
 			look_for_late(p, order, n, r);
 	}

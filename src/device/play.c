@@ -726,7 +726,7 @@ enum kw_status kw_play_run(struct kw_player *player, const int *order, int n, in
 		if (st == KW_OK && r->end == KW_PLAY_DONE && n > 0 && kw_module_copies_later(p->module))
 			st = fetch_later(p, &run, timeout_ms, r, err);
 		if (st == KW_OK && r->end == KW_PLAY_DONE && p->loaded)
-			kw_module_collect(p->module, &p->child, run.order, n, r);
+			kw_module_collect(p->module, &p->child, run.order, n, p->base.watched, r);
 		if (r->end == KW_PLAY_FAULT && n > 0)
 			r->slot = order[0];
 		p->holds = n > 0;

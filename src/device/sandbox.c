@@ -235,6 +235,16 @@ bool kw_sandbox_limit_memory(pid_t pid, int64_t memory_bytes, int threads)
 	return prlimit(pid, RLIMIT_AS, &l, NULL) == 0;
 }
 
+bool kw_sandbox_limit_data(pid_t pid, int64_t memory_bytes)
+{
+	uint64_t space, data;
+	struct rlimit l;
+
+	memory_of(pid, &space, &data);
+	l.rlim_cur = l.rlim_max = data + (uint64_t)memory_bytes;
+	return space && prlimit(pid, RLIMIT_DATA, &l, NULL) == 0;
+}
+
 static void allow_path(int ruleset, const char *path, uint64_t rights)
 {
 	struct landlock_path_beneath_attr rule = { .allowed_access = rights };

@@ -73,6 +73,8 @@ bool kw_sandbox_rlimits(int64_t memory_bytes, int threads, bool own_ids, int fil
 bool kw_sandbox_no_writes(void);   /* afterwards: no file may be written at all */
 /* The same from outside for a process of ours that has not run anything foreign yet: bytes beyond what it has now. */
 bool kw_sandbox_limit_memory(pid_t pid, int64_t memory_bytes, int threads);
+/* Data only, for one whose driver reserves addresses as it likes. */
+bool kw_sandbox_limit_data(pid_t pid, int64_t memory_bytes);
 /* Allow-list of a compute kernel (seccomp.c). Everything else traps (SIGSYS) or, where libraries try and live
  * without, fails with an errno. Two steps, because the limits above forbid what making the filter needs. */
 struct kw_seccomp_filter;

@@ -153,7 +153,9 @@ static int written_input(struct stage *s, int slot)
 
 static enum kw_subclass device_fault(struct stage *s, const struct kw_play_result *r, char *text, size_t n)
 {
-	int input = r->fault == KW_S_ILLEGAL_ACCESS && r->slot >= 0 ? written_input(s, r->slot) : -1;
+	/* PyTorch may say no more than that a copy was refused. */
+	bool access = r->fault == KW_S_ILLEGAL_ACCESS || (s->module.spec && strstr(r->detail, "CUDA error"));
+	int input = access && r->slot >= 0 ? written_input(s, r->slot) : -1;
 
 	if (input >= 0) {
 		snprintf(text, n, "it wrote to input %s, which is read-only", s->spec[input].name);

@@ -1,5 +1,6 @@
 #// task softmax
 #// expect wrong/dtype
+#// timeout 20
 #// why A sparse tensor has no elements to read.
 import torch
 
