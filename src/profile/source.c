@@ -6,46 +6,19 @@
 #include <string.h>
 
 #include "profile/input.h"
+#include "profile/source_scan.h"
 
-enum { MAX_NAMES = 256, MAX_LOOPS = 64, MOST_ROUNDS = 32, MAX_STRIDED = 256 };
-
-enum name_kind { INTEGER, CONSTANT, LANE, SHARED, LOCAL_ARRAY };
-struct name {
-	size_t token;                     /* where it is declared */
-	enum name_kind kind;
-	int bytes;                        /* of an element of an array */
-	long last, before;                /* its last dimension, and the one before; 0: none or not known */
-};
-struct loop {
-	size_t end, var;                  /* var: token of the running index; 0: none */
-	bool fixed;                       /* its bound is a constant */
-};
-struct scan {
-	const struct kw_tokens *t;
-	struct kw_launch *k;
-	size_t from, to;
-	struct name names[MAX_NAMES];
-	size_t name_count;
-	struct loop loops[MAX_LOOPS];
-	size_t loop_count;
-	size_t deepest;                   /* most loops around anything */
-	struct {
-		size_t token, depth;
-	} strided[MAX_STRIDED];
-	size_t strided_count;
-	size_t guard_end;                 /* inside `if (threadIdx.x == 0)` up to here */
-	bool opencl;
-};
+enum { MOST_ROUNDS = 32 };
 
 static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words)
 {
 	return kw_tokens_hold(t, i, i + 1, words);
 }
 
-static const char *const integers[] = { "int",	   "unsigned", "long",	  "short",    "size_t",	   "uint", "ulong",
+const char *const kw_scan_integers[] = { "int",	   "unsigned", "long",	  "short",    "size_t",	   "uint", "ulong",
 					"int32_t", "uint32_t", "int64_t", "uint64_t", "ptrdiff_t", NULL };
 
-static const struct name *find_name(const struct scan *s, size_t i, enum name_kind kind)
+const struct kw_scan_name *kw_scan_find(const struct kw_scan *s, size_t i, enum kw_scan_kind kind)
 {
 	for (size_t n = s->name_count; n-- > 0;)
 		if (s->names[n].kind == kind && kw_token_same(s->t, s->names[n].token, i))
@@ -53,15 +26,15 @@ static const struct name *find_name(const struct scan *s, size_t i, enum name_ki
 	return NULL;
 }
 
-static struct name *add_name(struct scan *s, size_t token, enum name_kind kind)
+static struct kw_scan_name *add_name(struct kw_scan *s, size_t token, enum kw_scan_kind kind)
 {
-	if (s->name_count == MAX_NAMES)
+	if (s->name_count == KW_SCAN_NAMES)
 		return NULL;
-	s->names[s->name_count] = (struct name){ .token = token, .kind = kind };
+	s->names[s->name_count] = (struct kw_scan_name){ .token = token, .kind = kind };
 	return &s->names[s->name_count++];
 }
 
-static void fact(struct scan *s, int metric, size_t i)
+void kw_scan_fact(struct kw_scan *s, int metric, size_t i)
 {
 	kw_launch_add_count(s->k, metric, 1);
 	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
@@ -70,7 +43,7 @@ static void fact(struct scan *s, int metric, size_t i)
 /* ---- constants ---- */
 
 /* The value of `#define NAME 32`; 0: none. */
-static long defined_as(const struct scan *s, size_t i)
+static long defined_as(const struct kw_scan *s, size_t i)
 {
 	const struct kw_token *w = &s->t->list[i];
 
@@ -89,11 +62,11 @@ static long defined_as(const struct scan *s, size_t i)
 }
 
 /* constexpr int N = 32; const int N = 32; anywhere before. */
-static long declared_as(const struct scan *s, size_t i)
+static long declared_as(const struct kw_scan *s, size_t i)
 {
 	for (size_t d = 2; d + 2 < s->t->count; d++)
 		if (kw_token_same(s->t, d, i) && kw_token_is(s->t, d + 1, "=") &&
-		    s->t->list[d + 2].kind == KW_TOKEN_NUMBER && is_any(s->t, d - 1, integers) &&
+		    s->t->list[d + 2].kind == KW_TOKEN_NUMBER && is_any(s->t, d - 1, kw_scan_integers) &&
 		    (kw_token_is(s->t, d - 2, "const") || kw_token_is(s->t, d - 2, "constexpr") ||
 		     (d > 2 && (kw_token_is(s->t, d - 3, "const") || kw_token_is(s->t, d - 3, "constexpr")))))
 			return strtol(s->t->list[d + 2].ptr, NULL, 0);
@@ -101,7 +74,7 @@ static long declared_as(const struct scan *s, size_t i)
 }
 
 /* The value of one token; 0: not known. */
-static long value_of(const struct scan *s, size_t i)
+static long value_of(const struct kw_scan *s, size_t i)
 {
 	long v;
 
@@ -116,7 +89,7 @@ static long value_of(const struct scan *s, size_t i)
 }
 
 /* "32", "TILE", "TILE + 1", "TILE * 2" in [from, to); 0: not known. */
-static long dimension(const struct scan *s, size_t from, size_t to)
+static long dimension(const struct kw_scan *s, size_t from, size_t to)
 {
 	long a = from < to ? value_of(s, from) : 0, b = from + 2 < to ? value_of(s, from + 2) : 0;
 
@@ -131,7 +104,7 @@ static long dimension(const struct scan *s, size_t from, size_t to)
 }
 
 /* A parameter of a template, a macro's name, a constant: known when it is compiled. */
-static bool is_constant(const struct scan *s, size_t i)
+bool kw_scan_is_constant(const struct kw_scan *s, size_t i)
 {
 	const struct kw_token *k = &s->t->list[i];
 	bool upper = k->kind == KW_TOKEN_WORD && k->len > 1;
@@ -140,16 +113,16 @@ static bool is_constant(const struct scan *s, size_t i)
 		return true;
 	for (uint32_t n = 0; n < k->len && upper; n++)
 		upper = isupper((unsigned char)k->ptr[n]) || isdigit((unsigned char)k->ptr[n]) || k->ptr[n] == '_';
-	return upper || find_name(s, i, CONSTANT) || value_of(s, i) != 0 || kw_token_is(s->t, i, "sizeof") ||
+	return upper || kw_scan_find(s, i, KW_SCAN_CONSTANT) || value_of(s, i) != 0 || kw_token_is(s->t, i, "sizeof") ||
 	       kw_token_is(s->t, i, "warpSize");
 }
 
 /* ---- declarations ---- */
 
 /* `float tile[32][33]` from the name on. */
-static void array(struct scan *s, size_t i, bool shared)
+static void array(struct kw_scan *s, size_t i, bool shared)
 {
-	struct name *n = add_name(s, i, shared ? SHARED : LOCAL_ARRAY);
+	struct kw_scan_name *n = add_name(s, i, shared ? KW_SCAN_SHARED : KW_SCAN_LOCAL_ARRAY);
 	size_t at = i + 1;
 
 	if (!n)
@@ -162,7 +135,7 @@ static void array(struct scan *s, size_t i, bool shared)
 	}
 }
 
-static bool holds_lane(const struct scan *s, size_t from, size_t to)
+static bool holds_lane(const struct kw_scan *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		if (kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x"))
@@ -170,7 +143,7 @@ static bool holds_lane(const struct scan *s, size_t from, size_t to)
 		if ((kw_token_is(s->t, i, "get_global_id") || kw_token_is(s->t, i, "get_local_id")) &&
 		    kw_token_is(s->t, i + 2, "0"))
 			return true;
-		if (s->t->list[i].kind == KW_TOKEN_WORD && find_name(s, i, LANE) && !kw_token_is(s->t, i - 1, "."))
+		if (s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE) && !kw_token_is(s->t, i - 1, "."))
 			return true;
 	}
 	return false;
@@ -178,13 +151,13 @@ static bool holds_lane(const struct scan *s, size_t from, size_t to)
 
 /* `int i = EXPRESSION`: an integer, and one that runs with the lanes where it is the thread's index plus something. Returns what is
  * behind it. */
-static size_t one_integer(struct scan *s, size_t i)
+static size_t one_integer(struct kw_scan *s, size_t i)
 {
 	static const char *const breaks[] = { "/", "*", "[", "?", NULL };
 	size_t end = i + 2;
 	bool lane;
 
-	add_name(s, i, INTEGER);
+	add_name(s, i, KW_SCAN_INTEGER);
 	if (!kw_token_is(s->t, i + 1, "="))
 		return i + 1;
 	while (end < s->to && !kw_token_is(s->t, end, ";") && !kw_token_is(s->t, end, ","))
@@ -194,7 +167,7 @@ static size_t one_integer(struct scan *s, size_t i)
 	if (lane && kw_tokens_hold(s->t, i + 2, end, breaks)) {
 		for (size_t k = i + 2; k < end && lane; k++) {
 			bool here = holds_lane(s, k, k + 3 < end ? k + 3 : end) &&
-				    (kw_token_is(s->t, k, "threadIdx") || find_name(s, k, LANE));
+				    (kw_token_is(s->t, k, "threadIdx") || kw_scan_find(s, k, KW_SCAN_LANE));
 			size_t after = kw_token_is(s->t, k, "threadIdx") ? k + 3 : k + 1;
 
 			if (here && (is_any(s->t, after, breaks) || is_any(s->t, k - 1, breaks)))
@@ -202,12 +175,12 @@ static size_t one_integer(struct scan *s, size_t i)
 		}
 	}
 	if (lane)
-		add_name(s, i, LANE);
+		add_name(s, i, KW_SCAN_LANE);
 	return end;
 }
 
 /* `int i = EXPRESSION, k, m = EXPRESSION;`. A parameter has its type behind the comma, so it ends there. */
-static void integer(struct scan *s, size_t i)
+static void integer(struct kw_scan *s, size_t i)
 {
 	static const char *const kept[] = { "=", ",", ";", NULL };
 	size_t end = one_integer(s, i);
@@ -217,7 +190,7 @@ static void integer(struct scan *s, size_t i)
 		end = one_integer(s, end + 1);
 }
 
-static void declaration(struct scan *s, size_t i)
+static void declaration(struct kw_scan *s, size_t i)
 {
 	static const char *const kept[] = { "[", ";", "=", ",", ")", NULL };
 	size_t back = i;
@@ -242,140 +215,19 @@ static void declaration(struct scan *s, size_t i)
 	}
 	/* `__shared__ float sum;` is a tile of one. */
 	if (shared)
-		add_name(s, i, SHARED);
-	if (!is_any(s->t, i - 1, integers) && !kw_token_is(s->t, i - 1, "auto"))
+		add_name(s, i, KW_SCAN_SHARED);
+	if (!is_any(s->t, i - 1, kw_scan_integers) && !kw_token_is(s->t, i - 1, "auto"))
 		return;
 	if (constant)
-		add_name(s, i, CONSTANT);
+		add_name(s, i, KW_SCAN_CONSTANT);
 	else
 		integer(s, i);
 }
 
 /* ---- facts ---- */
 
-static bool is_operator(const struct kw_tokens *t, size_t i)
-{
-	static const char *const list[] = { "+",  "-",	"*",  "/",  "?",  ":",	"<",  ">", "<=",
-					    ">=", "==", "!=", "*=", "+=", "-=", "/=", NULL };
-
-	return is_any(t, i, list);
-}
-
-/* max(x, 0.0), pow(x, 2.0): of functions with overloads the one of doubles is taken, and a float beside the literal is converted. */
-static bool is_overload_argument(const struct scan *s, size_t i)
-{
-	static const char *const names[] = { "pow", "max", "min", "fmax", "fmin", "fmod", "atan2", "hypot", "fma", "fdim", "copysign", NULL };
-	size_t open = i;
-
-	while (open > s->from && i - open < 60 && !kw_token_is(s->t, open, ";") &&
-	       !(kw_token_is(s->t, open, "(") && s->t->list[open].match > i))
-		open--;
-	return kw_token_is(s->t, open, "(") && open > s->from && is_any(s->t, open - 1, names) && !kw_token_is(s->t, open - 2, ".");
-}
-
-static void literal(struct scan *s, size_t i)
-{
-	size_t before = i - 1;
-
-	if (!kw_token_is_double(s->t, i))
-		return;
-	if (kw_token_is(s->t, before, "-") && !is_operator(s->t, before - 1) &&
-	    s->t->list[before - 1].kind == KW_TOKEN_MARK)
-		before--;
-	/* `float x = 0.0;` and T(0.5) are converted when compiled; in an expression the double spreads. */
-	if (is_operator(s->t, before) || is_operator(s->t, i + 1) || (!s->opencl && is_overload_argument(s, i)))
-		fact(s, KW_M_CODE_DOUBLE_LITERAL, i);
-}
-
-/* (A_PITCH - 8) */
-static bool all_constant(const struct scan *s, size_t open)
-{
-	for (size_t i = open + 1; i < s->t->list[open].match; i++)
-		if (s->t->list[i].kind == KW_TOKEN_WORD && !is_constant(s, i))
-			return false;
-	return true;
-}
-
-/* (a + 0.5f), (float)i, (scale * x): a literal of floats, their type, or a variable that is none of the integers that were declared. */
-static bool is_of_floats(const struct scan *s, size_t from, size_t to)
-{
-	static const char *const floats[] = { "float", "double", "half", "__half", "real", NULL };
-	static const char *const behind[] = { "(", ".", "[", "->", "::", NULL };
-
-	for (size_t i = from; i < to; i++) {
-		const struct kw_token *k = &s->t->list[i];
-
-		if (k->kind == KW_TOKEN_NUMBER && memchr(k->ptr, '.', k->len))
-			return true;
-		if (k->kind != KW_TOKEN_WORD)
-			continue;
-		if (is_any(s->t, i, floats))
-			return true;
-		if (!find_name(s, i, INTEGER) && !find_name(s, i, LANE) && !is_constant(s, i) && !is_any(s->t, i, integers) && !is_any(s->t, i + 1, behind) &&
-		    !kw_token_is(s->t, i - 1, ".") && !kw_token_is(s->t, i - 1, "->") && !kw_token_is(s->t, i, "const") && !kw_token_is(s->t, i, "auto"))
-			return true;
-	}
-	return false;
-}
-
-/* `2.0f * i / n`, `(float)i / n`, `float(i) / n`: what is divided at i is of floats, though an integer stands beside the sign. */
-static bool divides_floats(const struct scan *s, size_t i)
-{
-	static const char *const products[] = { "*", "/", NULL };
-	size_t at = i;
-
-	while (at > s->from + 1) {
-		size_t last = at - 1, first = last;
-
-		if (kw_token_is(s->t, last, ")") || kw_token_is(s->t, last, "]"))
-			first = s->t->list[last].match;
-		/* The name before a bracket: float(i), x[i]; of an array nothing is known. */
-		if (first < last && s->t->list[first - 1].kind == KW_TOKEN_WORD)
-			first--;
-		if (first > last || kw_token_is(s->t, last, "]"))
-			return false;
-		if (is_of_floats(s, first, last + 1))
-			return true;
-		/* A cast before it. */
-		if (kw_token_is(s->t, first - 1, ")") && s->t->list[first - 1].match < first - 1 && s->t->list[s->t->list[first - 1].match - 1].kind != KW_TOKEN_WORD) {
-			if (is_of_floats(s, s->t->list[first - 1].match, first))
-				return true;
-			first = s->t->list[first - 1].match;
-		}
-		if (!is_any(s->t, first - 1, products))
-			return false;
-		at = first - 1;
-	}
-	return false;
-}
-
-static void division(struct scan *s, size_t i)
-{
-	bool remainder = kw_token_is(s->t, i, "%") || kw_token_is(s->t, i, "%=");
-	size_t right = i + 1;
-
-	if (!remainder && !kw_token_is(s->t, i, "/") && !kw_token_is(s->t, i, "/="))
-		return;
-	if (right >= s->to || is_constant(s, right) || s->t->list[right].kind == KW_TOKEN_NUMBER)
-		return;
-	if (kw_token_is(s->t, right, "(") && (!remainder || all_constant(s, right)))
-		return;
-	if (!remainder && !find_name(s, right, INTEGER) && !kw_token_is(s->t, right, "blockDim") &&
-	    !kw_token_is(s->t, right, "gridDim"))
-		return;
-	/* A float over an int is a float. */
-	if (!remainder && s->t->list[i - 1].kind == KW_TOKEN_WORD && !find_name(s, i - 1, INTEGER) &&
-	    !find_name(s, i - 1, LANE) && !kw_token_is(s->t, i - 2, "."))
-		return;
-	if (kw_token_is(s->t, i, "/") && divides_floats(s, i))
-		return;
-	fact(s, KW_M_CODE_DIV, i);
-	if (s->loop_count)
-		fact(s, KW_M_CODE_DIV_LOOP, i);
-}
-
 /* atomicAdd(&bins[threadIdx.x], v): the lanes of a warp have an address each. */
-static bool is_own_address(const struct scan *s, size_t from, size_t to)
+static bool is_own_address(const struct kw_scan *s, size_t from, size_t to)
 {
 	static const char *const folds[] = { "%", "/", ">>", "&", "[", NULL };
 
@@ -385,26 +237,26 @@ static bool is_own_address(const struct scan *s, size_t from, size_t to)
 	return false;
 }
 
-static void atomic(struct scan *s, size_t i)
+static void atomic(struct kw_scan *s, size_t i)
 {
 	size_t end = s->t->list[i + 1].match, address = i + 2;
 	bool shared = false;
 
 	for (; address < end && !kw_token_is(s->t, address, ","); address++)
-		shared = shared || find_name(s, address, SHARED);
+		shared = shared || kw_scan_find(s, address, KW_SCAN_SHARED);
 	if (shared) {
-		fact(s, KW_M_CODE_ATOMIC_SHARED, i);
+		kw_scan_fact(s, KW_M_CODE_ATOMIC_SHARED, i);
 		if (i >= s->guard_end && s->loop_count)
-			fact(s, KW_M_CODE_ATOMIC_SHARED_LOOP, i);
+			kw_scan_fact(s, KW_M_CODE_ATOMIC_SHARED_LOOP, i);
 		return;
 	}
-	fact(s, KW_M_CODE_ATOMIC_GLOBAL, i);
+	kw_scan_fact(s, KW_M_CODE_ATOMIC_GLOBAL, i);
 	if (i < s->guard_end)
 		kw_launch_add_count(s->k, KW_M_CODE_ATOMIC_GUARDED, 1);
 	else if (is_own_address(s, i + 2, address))
 		kw_launch_add_count(s->k, KW_M_CODE_ATOMIC_OWN, 1);
 	else if (s->loop_count)
-		fact(s, KW_M_CODE_ATOMIC_LOOP, i);
+		kw_scan_fact(s, KW_M_CODE_ATOMIC_LOOP, i);
 }
 
 /* Elements of 8 or 16 bytes are moved for 16 or 8 lanes at a time, which is what they would need without any conflict. */
@@ -423,7 +275,7 @@ static int wide_ways(long words, int bytes)
 }
 
 /* Lanes side by side, `stride` elements apart: worse ones replace better ones. */
-static void conflict(struct scan *s, size_t i, long stride, int bytes)
+static void conflict(struct kw_scan *s, size_t i, long stride, int bytes)
 {
 	long words = stride * bytes / 4;
 	int ways;
@@ -439,13 +291,13 @@ static void conflict(struct scan *s, size_t i, long stride, int bytes)
 }
 
 /* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
-static long lane_factor(const struct scan *s, size_t from, size_t to)
+static long lane_factor(const struct kw_scan *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		size_t first, last;
 		bool thread = kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x");
 
-		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && find_name(s, i, LANE)))
+		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE)))
 			continue;
 		first = i;
 		last = thread ? i + 2 : i;
@@ -465,7 +317,7 @@ static long lane_factor(const struct scan *s, size_t from, size_t to)
 }
 
 /* How many fields `struct NAME { … }` has in this file; 0: it is not here. */
-static size_t fields_of(const struct scan *s, size_t type)
+static size_t fields_of(const struct kw_scan *s, size_t type)
 {
 	for (size_t i = 0; i + 2 < s->t->count; i++) {
 		size_t open = kw_token_is(s->t, i + 1, "{") ? i + 1 : i + 2, n = 0;
@@ -482,7 +334,7 @@ static size_t fields_of(const struct scan *s, size_t type)
 }
 
 /* p[i].x with a lane's i and a pointer to a structure of three fields or more that this file declares. */
-static bool is_structure_access(const struct scan *s, size_t i, size_t close)
+static bool is_structure_access(const struct kw_scan *s, size_t i, size_t close)
 {
 	if (!kw_token_is(s->t, close + 1, "."))
 		return false;
@@ -499,9 +351,9 @@ static bool is_structure_access(const struct scan *s, size_t i, size_t close)
 	return false;
 }
 
-static void subscript(struct scan *s, size_t i)
+static void subscript(struct kw_scan *s, size_t i)
 {
-	const struct name *tile = find_name(s, i, SHARED), *local = find_name(s, i, LOCAL_ARRAY);
+	const struct kw_scan_name *tile = kw_scan_find(s, i, KW_SCAN_SHARED), *local = kw_scan_find(s, i, KW_SCAN_LOCAL_ARRAY);
 	size_t a = i + 1, a_end, b, b_end;
 	long factor;
 
@@ -524,26 +376,26 @@ static void subscript(struct scan *s, size_t i)
 	}
 	if (local) {
 		for (size_t k = a + 1; k < a_end; k++) {
-			bool fixed = s->t->list[k].kind != KW_TOKEN_WORD || is_constant(s, k);
+			bool fixed = s->t->list[k].kind != KW_TOKEN_WORD || kw_scan_is_constant(s, k);
 
 			for (size_t l = 0; l < s->loop_count && !fixed; l++)
 				fixed = s->loops[l].fixed && s->loops[l].var && kw_token_same(s->t, s->loops[l].var, k);
 			if (!fixed) {
-				fact(s, KW_M_CODE_DYNAMIC_ARRAY, i);
+				kw_scan_fact(s, KW_M_CODE_DYNAMIC_ARRAY, i);
 				return;
 			}
 		}
 		return;
 	}
-	if ((factor == -1 || factor > 8) && s->strided_count < MAX_STRIDED) {
+	if ((factor == -1 || factor > 8) && s->strided_count < KW_SCAN_STRIDED) {
 		s->strided[s->strided_count].depth = s->loop_count;
 		s->strided[s->strided_count++].token = i;
 	} else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
-		fact(s, KW_M_CODE_AOS, i);
+		kw_scan_fact(s, KW_M_CODE_AOS, i);
 }
 
 /* acc += a[…] * b[…] in a loop, where one index steps by rows. */
-static void product(struct scan *s, size_t i)
+static void product(struct kw_scan *s, size_t i)
 {
 	size_t end = i, stars = 0, arrays = 0, rows = 0;
 
@@ -565,15 +417,15 @@ static void product(struct scan *s, size_t i)
 		kw_launch_add_count(s->k, KW_M_CODE_MATMUL, 1);
 }
 
-static void loop(struct scan *s, size_t i)
+static void loop(struct kw_scan *s, size_t i)
 {
 	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
-	struct loop *l;
+	struct kw_scan_loop *l;
 
-	if (s->loop_count == MAX_LOOPS || close <= open)
+	if (s->loop_count == KW_SCAN_LOOPS || close <= open)
 		return;
 	l = &s->loops[s->loop_count++];
-	*l = (struct loop){ .end = kw_token_statement_end(s->t, i) };
+	*l = (struct kw_scan_loop){ .end = kw_token_statement_end(s->t, i) };
 	s->deepest = s->loop_count > s->deepest ? s->loop_count : s->deepest;
 	if (!kw_token_is(s->t, i, "for"))
 		return;
@@ -583,38 +435,38 @@ static void loop(struct scan *s, size_t i)
 	while (at < close && !kw_token_is(s->t, at, "<") && !kw_token_is(s->t, at, "<=") &&
 	       !kw_token_is(s->t, at, ">") && !kw_token_is(s->t, at, ">="))
 		at++;
-	l->fixed = at + 1 < close && is_constant(s, at + 1);
+	l->fixed = at + 1 < close && kw_scan_is_constant(s, at + 1);
 	/* A few rounds, as over the warps of a block, are how a reduction ends. */
 	if (i < s->guard_end && !(l->fixed && value_of(s, at + 1) > 0 && value_of(s, at + 1) <= MOST_ROUNDS))
-		fact(s, KW_M_CODE_SERIAL, i);
+		kw_scan_fact(s, KW_M_CODE_SERIAL, i);
 }
 
 /* if (tid % (2 * k) == 0) in a loop: neighbouring lanes part. A constant multiple of a warp parts whole warps only. */
-static void divergent(struct scan *s, size_t open, size_t close)
+static void divergent(struct kw_scan *s, size_t open, size_t close)
 {
 	for (size_t k = open + 1; k + 1 < close; k++) {
-		bool lane = (s->t->list[k].kind == KW_TOKEN_WORD && find_name(s, k, LANE)) ||
+		bool lane = (s->t->list[k].kind == KW_TOKEN_WORD && kw_scan_find(s, k, KW_SCAN_LANE)) ||
 			    (kw_token_is(s->t, k, "x") && kw_token_is(s->t, k - 2, "threadIdx"));
 		long by = k + 2 < close ? value_of(s, k + 2) : 0;
 
 		if (!lane || !s->loop_count || !(kw_token_is(s->t, k + 1, "%") || kw_token_is(s->t, k + 1, "&")))
 			continue;
 		if (kw_token_is(s->t, k + 1, "%") ? by % 32 != 0 || by == 0 : by > 0 && by < 31 && (by & (by + 1)) == 0) {
-			fact(s, KW_M_CODE_DIVERGENT, open);
+			kw_scan_fact(s, KW_M_CODE_DIVERGENT, open);
 			return;
 		}
 	}
 }
 
 /* `t == 0`, `0 == t`, `!t`, `t < 1`, `t % 32 == 0`, `(t & 31) == 0` of a variable that holds a thread's index: not `x[t] == 0`. */
-static bool is_first_lane(const struct scan *s, size_t k)
+static bool is_first_lane(const struct kw_scan *s, size_t k)
 {
 	static const char *const begins[] = { "(", "&&", "||", "!", NULL };
 	static const char *const parts[] = { "%", "&", NULL };
 	bool zero_first = kw_token_is(s->t, k - 1, "==") && kw_token_is(s->t, k - 2, "0");
 	size_t next = k + 1;
 
-	if (s->t->list[k].kind != KW_TOKEN_WORD || !find_name(s, k, LANE) || !(zero_first || is_any(s->t, k - 1, begins)))
+	if (s->t->list[k].kind != KW_TOKEN_WORD || !kw_scan_find(s, k, KW_SCAN_LANE) || !(zero_first || is_any(s->t, k - 1, begins)))
 		return false;
 	if (kw_token_is(s->t, k - 1, "!") || zero_first)
 		return kw_token_is(s->t, next, ")") || kw_token_is(s->t, next, "&&") || kw_token_is(s->t, next, "||");
@@ -631,7 +483,7 @@ static bool is_first_lane(const struct scan *s, size_t k)
 	       (next == k + 1 && kw_token_is(s->t, next, "<") && kw_token_is(s->t, next + 1, "1"));
 }
 
-static void guard(struct scan *s, size_t i)
+static void guard(struct kw_scan *s, size_t i)
 {
 	static const char *const names[] = { "threadIdx",    "lane",   "lane_id",   "laneId", "tid",
 					     "get_local_id", "laneid", "warp_lane", NULL };
@@ -652,7 +504,7 @@ static void guard(struct scan *s, size_t i)
 			s->guard_end = kw_token_statement_end(s->t, close + 1) + 1;
 }
 
-static void words(struct scan *s, size_t i)
+static void words(struct kw_scan *s, size_t i)
 {
 	static const char *const barriers[] = { "__syncthreads", "barrier", "work_group_barrier", "__syncthreads_or",
 						NULL };
@@ -664,13 +516,13 @@ static void words(struct scan *s, size_t i)
 	static const char *const doubles[] = { "double", "double2", "double4", "float64_t", NULL };
 
 	if (is_any(s->t, i, barriers) && kw_token_is(s->t, i + 1, "(")) {
-		fact(s, KW_M_CODE_BARRIER, i);
+		kw_scan_fact(s, KW_M_CODE_BARRIER, i);
 		if (s->loop_count)
-			fact(s, KW_M_CODE_BARRIER_LOOP, i);
+			kw_scan_fact(s, KW_M_CODE_BARRIER_LOOP, i);
 	} else if (is_any(s->t, i, matrix) || kw_token_is_matrix_builtin(s->t, i)) {
-		fact(s, KW_M_CODE_MATRIX, i);
+		kw_scan_fact(s, KW_M_CODE_MATRIX, i);
 	} else if (is_any(s->t, i, async)) {
-		fact(s, KW_M_CODE_ASYNC, i);
+		kw_scan_fact(s, KW_M_CODE_ASYNC, i);
 	} else if (is_any(s->t, i, halves)) {
 		kw_launch_add_count(s->k, KW_M_CODE_HALF, 1);
 	} else if (is_any(s->t, i, doubles)) {
@@ -681,18 +533,18 @@ static void words(struct scan *s, size_t i)
 }
 
 /* Inline assembly says what it is in a string. */
-static void assembly(struct scan *s, size_t i)
+static void assembly(struct kw_scan *s, size_t i)
 {
 	const struct kw_token *k = &s->t->list[i];
 
 	if (memmem(k->ptr, k->len, "mma.sync", 8) || memmem(k->ptr, k->len, "wgmma.mma", 9) ||
 	    memmem(k->ptr, k->len, "tcgen05.mma", 11))
-		fact(s, KW_M_CODE_MATRIX, i);
+		kw_scan_fact(s, KW_M_CODE_MATRIX, i);
 	if (memmem(k->ptr, k->len, "cp.async", 8))
-		fact(s, KW_M_CODE_ASYNC, i);
+		kw_scan_fact(s, KW_M_CODE_ASYNC, i);
 }
 
-static void body(struct scan *s)
+static void body(struct kw_scan *s)
 {
 	for (size_t i = s->from; i < s->to; i++) {
 		while (s->loop_count && i > s->loops[s->loop_count - 1].end)
@@ -700,13 +552,13 @@ static void body(struct scan *s)
 		declaration(s, i);
 		switch (s->t->list[i].kind) {
 		case KW_TOKEN_NUMBER:
-			literal(s, i);
+			kw_scan_literal(s, i);
 			break;
 		case KW_TOKEN_STRING:
 			assembly(s, i);
 			break;
 		case KW_TOKEN_MARK:
-			division(s, i);
+			kw_scan_division(s, i);
 			product(s, i);
 			break;
 		case KW_TOKEN_WORD:
@@ -727,17 +579,17 @@ static void body(struct scan *s)
 }
 
 /* What is done once around two loops more is no part of what takes the time: the query of an attention kernel, read before its loops. */
-static void strided(struct scan *s)
+static void strided(struct kw_scan *s)
 {
 	for (size_t n = 0; n < s->strided_count; n++)
 		if (s->strided[n].depth + 2 > s->deepest)
-			fact(s, KW_M_CODE_STRIDED, s->strided[n].token);
+			kw_scan_fact(s, KW_M_CODE_STRIDED, s->strided[n].token);
 }
 
 /* ---- functions ---- */
 
 /* __launch_bounds__(256, 2) between `from` and the name. */
-static void bounds(struct scan *s, size_t from, size_t name)
+static void bounds(struct kw_scan *s, size_t from, size_t name)
 {
 	for (size_t i = from; i + 2 < name; i++) {
 		size_t end = s->t->list[i + 1].match;
@@ -752,12 +604,12 @@ static void bounds(struct scan *s, size_t from, size_t name)
 }
 
 /* template <int N, …>: constants. */
-static void template_names(struct scan *s, size_t from, size_t name)
+static void template_names(struct kw_scan *s, size_t from, size_t name)
 {
 	for (size_t i = from; i + 1 < name; i++)
-		if (is_any(s->t, i, integers) && s->t->list[i + 1].kind == KW_TOKEN_WORD &&
+		if (is_any(s->t, i, kw_scan_integers) && s->t->list[i + 1].kind == KW_TOKEN_WORD &&
 		    (kw_token_is(s->t, i + 2, ",") || kw_token_is(s->t, i + 2, ">") || kw_token_is(s->t, i + 2, "=")))
-			add_name(s, i + 1, CONSTANT);
+			add_name(s, i + 1, KW_SCAN_CONSTANT);
 }
 
 static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out,
@@ -766,7 +618,7 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	static const int zero[] = { KW_M_CODE_DOUBLES, KW_M_CODE_DOUBLE_LITERAL, KW_M_CODE_DIV,
 				    KW_M_CODE_BARRIER, KW_M_CODE_ATOMIC_GLOBAL,	 KW_M_CODE_ATOMIC_SHARED,
 				    KW_M_CODE_MATRIX,  KW_M_CODE_ASYNC };
-	struct scan *s = kw_arena_calloc(out->arena, 1, sizeof(*s));
+	struct kw_scan *s = kw_arena_calloc(out->arena, 1, sizeof(*s));
 	struct kw_str n = { t->list[name].ptr, t->list[name].len };
 
 	if (!s || !(s->k = kw_launches_add(out, n, t->list[name].line)))
