@@ -82,7 +82,8 @@ static enum kw_status await(struct kw_child *c, int timeout_ms, struct wire_repl
 	return KW_OK;
 }
 
-static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, struct kw_error *err)
+/* killed: by which signal somebody else ended it meanwhile, which says why it did not start. */
+static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, int *killed, struct kw_error *err)
 {
 	struct kw_spawn_python o = { .path = h->python, .script = -1, .trusted = h->trusted };
 	struct wire_reply r;
@@ -109,6 +110,7 @@ static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host
 	kw_sandbox_free(o.box);
 	close(o.script);
 	if (st != KW_OK) {
+		*killed = kw_child_killed_early(&z->child);
 		kw_child_close(&z->child);
 		return st;
 	}
@@ -122,13 +124,25 @@ static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host
 /* A zygote that was ended from outside is started again. */
 static enum kw_status need_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, struct kw_error *err)
 {
+	enum kw_status st = KW_OK;
+
 	if (z->there && z->owner != getpid())
 		z->there = false;
 	if (z->there && (strcmp(z->python, h->python) != 0 || z->driver != driver || kw_child_has_ended(&z->child))) {
 		kw_child_close(&z->child);
 		z->there = false;
 	}
-	return z->there ? KW_OK : start_zygote(z, h, driver, err);
+	for (int i = 0, killed; !z->there && i < KW_START_TRIES; i++) {
+		killed = 0;
+		if (i > 0 && err)
+			kw_error_reset(err);
+		st = start_zygote(z, h, driver, &killed, err);
+		if (st != KW_OK && !killed)
+			return st;
+		if (st != KW_OK && i == KW_START_TRIES - 1)
+			return kw_child_killed_each_time(killed, err);
+	}
+	return st;
 }
 
 /* gpu: of which a context is wanted before there is a session, and an answer when it is there; -1: none. */
@@ -412,6 +426,13 @@ enum kw_status kw_module_spawn(struct kw_module *m, int gpu, struct kw_child *c,
 	st = need_zygote(z, &m->host, !m->slots, err);
 	if (st == KW_OK)
 		st = fork_player(z, &m->host, -1, pair[1], &pid, &layers, err);
+	if (st == KW_ERR_ENV && z->there && kw_child_killed_early(&z->child)) { /* between the two, or while it made one */
+		if (err)
+			kw_error_reset(err);
+		st = need_zygote(z, &m->host, !m->slots, err);
+		if (st == KW_OK)
+			st = fork_player(z, &m->host, -1, pair[1], &pid, &layers, err);
+	}
 	pthread_mutex_unlock(&z->lock);
 	close(pair[1]);
 	if (st == KW_OK)

@@ -31,6 +31,9 @@ struct gpu_player {
 	bool holds, loaded;            /* holds: arguments of an earlier batch */
 	bool writable_inputs;
 	bool broken;                   /* it did not answer as it should: not to be used again */
+	bool trusted;
+	unsigned granted;              /* layers of a module's */
+	int64_t ready_bytes;           /* of this machine's memory, that a module's held when it was ready; 0: not known */
 };
 
 static struct gpu_player *mine(const struct kw_player *p)
@@ -213,6 +216,7 @@ void kw_nvidia_cool(struct nvidia *n)
 
 enum { MODULE_TIMEOUT_MS = 120000, PROBES = 4, PROBE_NS = 300000 };
 #define HOST_MEMORY ((int64_t)8 << 30)       /* of the host, that a module may take beside what a context has */
+#define LATE_LIBRARIES ((int64_t)1 << 30) /* of a GPU, which are loaded when something of them is called */
 #define AHEAD_ROOM_BYTES ((int64_t)16 << 30) /* of the device, for each player that waits */
 
 static enum kw_got await_module(struct gpu_player *p, int64_t deadline_ns, struct wire_reply *r, int64_t *when)
@@ -223,7 +227,22 @@ static enum kw_got await_module(struct gpu_player *p, int64_t deadline_ns, struc
 	return g;
 }
 
-static enum kw_status start_module(struct gpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
+static int64_t memory_held(pid_t pid)
+{
+	char path[40];
+	FILE *f;
+	long long pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	if (!(f = fopen(path, "re")))
+		return 0;
+	if (fscanf(f, "%*d %lld", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static enum kw_status start_module_once(struct gpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
 {
 	struct gpu_session *s = p->session;
 	struct wire_start start = { .op = WIRE_START, .threads = (uint32_t)(o->threads > 0 ? o->threads : kw_host_cores()), .copies = 1,
@@ -232,10 +251,8 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 	struct wire_reply r = { 0 };
 	int64_t when;
 	enum kw_got g;
-	enum kw_status st = kw_module_new_apart(o->module, s->specs, s->slots, &p->module, err);
+	enum kw_status st = kw_module_spawn(p->module, s->device->ordinal, &p->process.child, err);
 
-	if (st == KW_OK)
-		st = kw_module_spawn(p->module, s->device->ordinal, &p->process.child, err);
 	if (st == KW_OK)
 		st = kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, err);
 	if (st == KW_OK)
@@ -252,9 +269,29 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 			       g == KW_GOT_REPLY && r.text[0] ? r.text : g == KW_GOT_TIMEOUT ? "no answer" : "it ended");
 	if (!o->module->host->trusted && !kw_sandbox_limit_data(p->process.child.process.pid, HOST_MEMORY))
 		return kw_fail(err, KW_ERR_ENV, "", "the player did not start: its memory cannot be limited");
-	kw_play_name_layers(p->process.child.process.layers | r.layers, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
+	p->granted = p->process.child.process.layers | r.layers;
+	kw_play_name_layers(p->granted, r.landlock_abi, p->process.layers, sizeof(p->process.layers));
 	kw_child_stop(&p->process.child);
+	p->ready_bytes = memory_held(p->process.child.process.pid);
 	return KW_OK;
+}
+
+static enum kw_status start_module(struct gpu_player *p, const struct kw_player_opts *o, struct kw_error *err)
+{
+	enum kw_status st = kw_module_new_apart(o->module, p->session->specs, p->session->slots, &p->module, err);
+
+	if (st == KW_OK)
+		st = start_module_once(p, o, err);
+	for (int i = 1, number; st == KW_ERR_ENV && (number = kw_child_killed_early(&p->process.child)) != 0; i++) {
+		p->base.killed = number;
+		if (i == KW_START_TRIES)
+			return kw_child_killed_each_time(number, err);
+		kw_child_close(&p->process.child);
+		if (err)
+			kw_error_reset(err);
+		st = start_module_once(p, o, err);
+	}
+	return st;
 }
 
 /* A context takes about half a gigabyte, and nobody shall miss it. */
@@ -263,6 +300,14 @@ void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h
 	int64_t most = kw_device_memory_available(d) / AHEAD_ROOM_BYTES;
 
 	kw_module_ahead(h, kw_nvidia_of(d)->ordinal, count < most ? count : (int)most);
+}
+
+/* Beside what it began with; 0: not known, or no more than its libraries take. */
+static int64_t own_bytes(const struct gpu_player *p)
+{
+	int64_t more = p->process.child.peak_bytes - p->ready_bytes - LATE_LIBRARIES;
+
+	return p->ready_bytes > 0 && more > 0 ? more : 0;
 }
 
 static void describe_module(struct gpu_player *p, enum kw_got g, const struct wire_reply *w, int timeout_ms, struct kw_play_result *r)
@@ -277,6 +322,12 @@ static void describe_module(struct gpu_player *p, enum kw_got g, const struct wi
 	} else if (g == KW_GOT_END && kw_child_ends(c) && c->end.si_code == CLD_EXITED) {
 		r->end = KW_PLAY_EXIT;
 		r->exit_code = c->end.si_status;
+	} else if (g == KW_GOT_END && kw_child_ended_by(c) && (p->trusted || (p->granted & (LAYER_SECCOMP | LAYER_PID)))) {
+		/* Under the filter nothing in it can send itself such a signal; what is trusted does not. */
+		r->end = KW_PLAY_KILLED;
+		r->signal = kw_child_ended_by(c);
+		r->own_bytes = own_bytes(p);
+		snprintf(r->detail, sizeof(r->detail), "ended from outside by signal %d (%s)", r->signal, strsignal(r->signal));
 	} else if (g == KW_GOT_END && c->dead) {
 		r->end = KW_PLAY_SIGNAL;
 		r->signal = c->end.si_status;
@@ -474,6 +525,7 @@ enum kw_status kw_nvidia_player_start(struct kw_session *session, const struct k
 	p->base.session = session;
 	p->session = s;
 	p->writable_inputs = o->writable_inputs;
+	p->trusted = o->trusted;
 	kw_child_init(&p->process.child);
 	st = kw_nvidia_enter(s->device, err);
 	if (st == KW_OK && o->module) {

@@ -49,6 +49,9 @@ static void describe(struct opencl_device *d)
 	h->limits.smem_per_block_bytes = i->local_bytes;
 	memcpy(h->limits.block, i->group, sizeof(h->limits.block));
 	d->copies = !i->cpu || getenv("KWRIGHT_OPENCL_COPY");
+	/* A context of a GPU takes half a second or more, and drivers make one after the other, those of other programs too: six were
+	 * made for a candidate that the first call showed to be wrong. */
+	d->base.players_are_dear = d->copies;
 	if (d->copies)
 		d->base.red_zone_bytes = RED_ZONE_BYTES;
 	if (i->cpu)

@@ -362,6 +362,7 @@ static void test_event_times(bool copies)
 	if (is_int(kw_device_open("opencl", &d, &err), KW_OK, "the device: %s", err.text) &&
 	    is_int(d->ops->session_new(d, &so, &s, &err), KW_OK, "a session") &&
 	    is_int(d->ops->player_start(s, &po, &p, &err), KW_OK, "a player: %s", err.text)) {
+		is_int(d->players_are_dear, copies, "players of a device with memory of its own are not started in vain");
 		is_int(d->ops->load(p, &b.artefact, &bound, TIMEOUT_MS, &r, &err), KW_OK, "loads: %s", err.text);
 		is_int(d->ops->run(p, order, 2, TIMEOUT_MS, &r, &err), KW_OK, "runs: %s", err.text);
 		is_int(r.end, KW_PLAY_DONE, "well: %s", r.detail);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "python/python.h"
 #include "tap.h"
+#include "temp.h"
 
 static const char stand_in[] =
 	"class Any:\n"
@@ -77,6 +78,28 @@ static bool is_ahead(int gpu, const char *name)
 	return right && (name[0] || strncmp(got, "ahead", 5) != 0);
 }
 
+/* The same host, whose Python is ended while it starts: by its own hand, which looks the same. */
+static void test_killed(struct kw_arena *a)
+{
+	const char *script = host.script;
+	int before = (int)host.script_len - (int)strlen("zygote()\n");
+	struct kw_child c;
+
+	host.script = kw_arena_printf(a, "%.*sos.kill(os.getpid(), 9)\n", before, script);
+	host.script_len = strlen(host.script);
+	is_str(spawned(0, &c), "", "a Python that is killed each time it starts");
+	has_str(err.text, "ended from outside by signal 9 (Killed) while it started, 3 times", "who is to blame");
+	kw_child_close(&c);
+	kw_error_reset(&err);
+	host.script = kw_arena_printf(a, "%.*stry:\n\tos.close(os.open('%s', os.O_CREAT | os.O_EXCL))\n\tos.kill(os.getpid(), 9)\n"
+				      "except FileExistsError:\n\tzygote()\n", before, script, temp_file("killed"));
+	host.script_len = strlen(host.script);
+	ok(spawned(0, &c)[0], "one that is killed once is started again: %s", err.text);
+	kw_child_close(&c);
+	host.script = script;
+	host.script_len = strlen(script);
+}
+
 static void test_taken(void)
 {
 	struct kw_child first;
@@ -136,6 +159,7 @@ int main(void)
 		printf("1..0 # SKIP no Python: %s\n", err.text);
 		return 0;
 	}
+	test_killed(&a);
 	test_taken();
 	test_not_taken();
 	test_end();
