@@ -161,10 +161,10 @@ static void *warm(void *arg)
 		started[i] = start_cold(&p[i], n);
 	}
 	for (int i = 0; i < WARM; i++) {
-		bool ready = started[i] && await_ready(&p[i], NULL) == KW_OK;
-		int killed = ready ? 0 : kw_child_killed_early(&p[i].process.child);
+		bool kept = started[i] && await_ready(&p[i], NULL) == KW_OK && give_process(&p[i]);
+		int killed = kept ? 0 : kw_child_killed_early(&p[i].process.child);
 
-		if (!ready || !give_process(&p[i]))
+		if (!kept)
 			kw_child_close(&p[i].process.child);
 		pthread_mutex_lock(&n->lock);
 		n->killed = killed ? killed : n->killed;
