@@ -3,17 +3,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { CPUS_MAX = KW_CPU_SETS * CPU_SETSIZE, CPU_FIELD = 39 };
+enum { IDLER = 8 }; /* who has run for less than this part of what another one has */
 
 struct seen {
 	pid_t thread;
 	char state;
-	int cpu; /* where it ran last */
+	int cpu;	/* where it ran last */
+	int64_t ran_ns; /* so far; only where that is asked for */
 };
 
 /* "123 (name) R 1 2 3 ...": the name may hold anything but ends with the last parenthesis. */
@@ -108,6 +111,41 @@ static size_t list_threads(pid_t pid, struct seen *list, size_t max)
 	return n;
 }
 
+/* "time on a core, time of waiting for one, times it got one"; 0 where the kernel does not count. */
+static int64_t ran_ns(pid_t process, pid_t thread)
+{
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)process, (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return strtoll(text, NULL, 10);
+}
+
+static int longest_first(const void *pa, const void *pb)
+{
+	const struct seen *a = pa, *b = pb;
+
+	return (a->ran_ns < b->ran_ns) - (a->ran_ns > b->ran_ns);
+}
+
+/* More threads than cores. A library may have made some that never do anything (PyTorch has a second pool): the first thread and those
+ * that have run longest remain, or none where the next one has run about as long. */
+static size_t leave_out_idlers(pid_t pid, struct seen *list, size_t n, size_t cores)
+{
+	for (size_t i = 1; i < n; i++)
+		list[i].ran_ns = ran_ns(pid, list[i].thread);
+	qsort(list + 1, n - 1, sizeof(*list), longest_first);
+	return cores < 2 || list[cores].ran_ns >= list[cores - 1].ran_ns / IDLER ? 0 : cores;
+}
+
 static bool is_free(const cpu_set_t *free_cpus, int cpu)
 {
 	return cpu >= 0 && cpu < CPUS_MAX &&
@@ -138,15 +176,16 @@ void kw_threads_place(pid_t pid, struct kw_places *p)
 {
 	struct seen list[KW_PLACES_MAX];
 	cpu_set_t left[KW_CPU_SETS];
-	size_t n;
+	size_t n, cores;
 
 	p->count = 0;
 	memset(p->all, 0, sizeof(p->all));
 	if (sched_getaffinity(0, sizeof(p->all), p->all) != 0)
 		return;
 	n = list_threads(pid, list, KW_PLACES_MAX);
-	if (n > (size_t)CPU_COUNT_S(sizeof(p->all), p->all))
-		return;
+	cores = (size_t)CPU_COUNT_S(sizeof(p->all), p->all);
+	if (n > cores)
+		n = leave_out_idlers(pid, list, n, cores);
 	memcpy(left, p->all, sizeof(left));
 	/* The caller's own core comes last: the first thread is to start while the caller still
 	 * runs, and nobody may take it away to where another one waits. */

@@ -27,7 +27,7 @@ struct kw_places {
 	cpu_set_t all[KW_CPU_SETS]; /* where they may run otherwise */
 };
 
-/* Only where there are no more threads than cores. */
+/* Only where no more threads work than there are cores: those that have hardly run are left where they are. */
 void kw_threads_place(pid_t pid, struct kw_places *p);
 void kw_threads_free_first(struct kw_places *p);
 void kw_threads_free(struct kw_places *p);

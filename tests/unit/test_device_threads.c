@@ -11,6 +11,8 @@
 
 #include "tap.h"
 
+enum { WORK_NS = 30000000 };
+
 static struct kw_places places;
 
 static void *nap(void *arg)
@@ -20,17 +22,34 @@ static void *nap(void *arg)
 	return arg;
 }
 
-/* Between fork and its end: a process of so many threads, which sleep, or of one that computes. */
-static _Noreturn void live(int threads, int ready)
+/* The first thread waits until all that are to work have worked. */
+static pthread_barrier_t worked;
+
+static void *work(void *arg)
+{
+	struct timespec now = { 0 };
+
+	while (now.tv_sec == 0 && now.tv_nsec < WORK_NS)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	pthread_barrier_wait(&worked);
+	return nap(arg);
+}
+
+/* Between fork and its end: a process of so many threads, which sleep, or of one that computes. So many of its threads but the first have
+ * worked before. */
+static _Noreturn void live(int threads, int workers, int ready)
 {
 	struct timespec now;
 	pthread_t id;
 	char byte = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_barrier_init(&worked, NULL, (unsigned)workers + 1);
+	/* The last ones work, so that they are no first ones of a list by chance. */
 	for (int i = 1; i < threads; i++)
-		if (pthread_create(&id, NULL, nap, NULL) != 0)
+		if (pthread_create(&id, NULL, threads - i > workers ? nap : work, NULL) != 0)
 			_exit(1);
+	pthread_barrier_wait(&worked);
 	if (write(ready, &byte, 1) != 1)
 		_exit(1);
 	while (threads == 0)
@@ -39,7 +58,7 @@ static _Noreturn void live(int threads, int ready)
 	_exit(0);
 }
 
-static pid_t start(int threads)
+static pid_t start_workers(int threads, int workers)
 {
 	int ends[2];
 	char byte;
@@ -50,12 +69,17 @@ static pid_t start(int threads)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0)
-		live(threads, ends[1]);
+		live(threads, workers, ends[1]);
 	close(ends[1]);
 	if (read(ends[0], &byte, 1) != 1)
 		diag("the process did not start");
 	close(ends[0]);
 	return pid;
+}
+
+static pid_t start(int threads)
+{
+	return start_workers(threads, 0);
 }
 
 static void stop(pid_t pid)
@@ -121,11 +145,11 @@ static void test_none(void)
 	int usable = kw_host_cores(), cpu;
 	pid_t pid;
 
-	if (usable < KW_PLACES_MAX) {
-		pid = start(usable + 1);
+	if (usable < KW_PLACES_MAX - 1) {
+		pid = start_workers(usable + 1, usable);
 		stop(pid);
 		kw_threads_place(pid, &places);
-		is_int(places.count, 0, "more threads than cores have no places");
+		is_int(places.count, 0, "more threads that work than cores have no places");
 		is_int(cores_of(pid, &cpu), usable, "and run where they may");
 		end(pid);
 	} else {
@@ -134,6 +158,29 @@ static void test_none(void)
 	kw_threads_place(0x7ffffff0, &places);
 	is_int(places.count, 0, "no process, no places");
 	ok(!kw_threads_runnable(0x7ffffff0), "and nothing that runs");
+}
+
+/* As PyTorch's second pool, which is made with its first one and never used. */
+static void test_idlers(void)
+{
+	int usable = kw_host_cores(), cpu;
+	bool one_each = true;
+	pid_t pid;
+
+	if (usable < 2 || usable >= KW_PLACES_MAX - 1) {
+		skip(3, usable < 2 ? "one core" : "many cores");
+		return;
+	}
+	pid = start_workers(usable + 2, usable - 1);
+	stop(pid);
+	kw_threads_place(pid, &places);
+	is_int(places.count, usable, "who has never worked takes no place from who has");
+	is_int(places.count ? places.thread[0] : 0, pid, "the first one is first");
+	for (size_t i = 0; i < places.count; i++)
+		one_each = one_each && cores_of(places.thread[i], &cpu) == 1;
+	ok(one_each, "of one core");
+	kw_threads_free(&places);
+	end(pid);
 }
 
 static void test_runnable(void)
@@ -155,6 +202,7 @@ int main(void)
 {
 	test_places();
 	test_none();
+	test_idlers();
 	test_runnable();
 	return done();
 }
