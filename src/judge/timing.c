@@ -340,7 +340,7 @@ static void keep_times(struct work *w, struct kw_times *out, const struct series
 	out->sample_count = out->samples_ns ? x->n : 0;
 	out->method = method;
 	out->cold = cold;
-	out->ci_reached = out->median_ns > 0 && (out->ci_high_ns - out->ci_low_ns) / 2 <= target * out->median_ns;
+	out->ci_reached = out->ci_high_ns > 0 && (out->ci_high_ns - out->ci_low_ns) / 2 <= target * out->median_ns;
 	kw_interval_widen(out->median_ns, w->j->dev->repeat_share, &out->ci_low_ns, &out->ci_high_ns);
 }
 

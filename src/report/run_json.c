@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/fields.h"
+#include "judge/clock.h"
 #include "report/report.h"
 
 /* Adds what is there; false when out of memory. */
@@ -136,8 +137,7 @@ static json_t *case_pair(const struct kw_case_result *x, const struct kw_verdict
 
 		if (!y->has_times || strcmp(x->label, y->label) != 0)
 			continue;
-		apart = x->times.ci_high_ns < y->times.ci_low_ns ||
-			y->times.ci_high_ns < x->times.ci_low_ns;
+		apart = kw_times_differ(&x->times, &y->times);
 		good = set(o, "b_ns", kw_json_real(y->times.median_ns)) &&
 		       set(o, "differ", json_boolean(apart));
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "judge/clock.h"
 #include "report/report.h"
 #include "report/table.h"
 
@@ -306,17 +307,12 @@ static const struct kw_case_result *same_case(const struct kw_verdict *b, const 
 	return NULL;
 }
 
-static bool differ(const struct kw_times *a, const struct kw_times *b)
-{
-	return a->ci_high_ns < b->ci_low_ns || b->ci_high_ns < a->ci_low_ns;
-}
-
 /* Different methods, or warm against cold, are not compared (design 7). */
 static const char *judge_pair(const struct kw_times *a, const struct kw_times *b, char *out, size_t n)
 {
 	if (a->cold != b->cold || strcmp(a->method ? a->method : "", b->method ? b->method : "") != 0)
 		return "not comparable: timed by different methods";
-	if (!differ(a, b))
+	if (!kw_times_differ(a, b))
 		return "no difference";
 	if (b->median_ns < a->median_ns)
 		snprintf(out, n, "%.3gx faster", a->median_ns / b->median_ns);

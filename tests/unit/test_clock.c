@@ -13,6 +13,65 @@ static double uniform(void)
 	return (double)(state >> 11) * 0x1p-53;
 }
 
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* Around 1 in the middle, by its kind: even, long upwards, and a call in five that waited for something. */
+static double drawn(int kind)
+{
+	double about = kind == 1 ? exp(0.3 * normal()) : 1 + 0.1 * normal();
+
+	if (kind == 2)
+		about = 1 + (uniform() < 0.5 ? -0.02 : 0.02) * fabs(normal()) + (uniform() < 0.2 ? -log(1 - uniform()) : 0);
+	return about;
+}
+
+/* Of few samples too it is 95 of 100 experiments. By the bootstrap alone three would have 75. */
+static void test_few(void)
+{
+	static const char *const kinds[] = { "evenly spread", "spread upwards", "with late ones" };
+	enum { EXPERIMENTS = 200, LEAST = 182 };
+	double a[9], b[9], ratio, low, high, middle[3] = { 1, 1, 1 };
+	int worst = EXPERIMENTS, worst_ratio = EXPERIMENTS, counts[] = { 2, 3, 5, 9 };
+	struct kw_times t;
+
+	{
+		static double many[20001];
+
+		for (int i = 0; i < 20001; i++)
+			many[i] = drawn(2);
+		kw_times_from_samples(many, 20001, &t);
+		middle[2] = t.median_ns;
+	}
+	for (int kind = 0; kind < 3; kind++)
+		for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+			int n = counts[k], covered = 0, covered_ratio = 0;
+
+			for (int experiment = 0; experiment < EXPERIMENTS; experiment++) {
+				for (int i = 0; i < n; i++) {
+					a[i] = 100 * drawn(kind);
+					b[i] = 50 * drawn(kind);
+				}
+				kw_times_from_samples(a, (size_t)n, &t);
+				covered += t.ci_low_ns <= 100 * middle[kind] && 100 * middle[kind] <= t.ci_high_ns;
+				kw_ratio_interval(a, b, (size_t)n, &ratio, &low, &high);
+				covered_ratio += low <= 2 && 2 <= high;
+			}
+			if (covered < LEAST || covered_ratio < LEAST)
+				diag("%s, of %d: %d and %d of %d", kinds[kind], n, covered, covered_ratio, EXPERIMENTS);
+			worst = covered < worst ? covered : worst;
+			worst_ratio = covered_ratio < worst_ratio ? covered_ratio : worst_ratio;
+		}
+	ok(worst >= LEAST, "the interval of few samples covers: %d of %d at worst", worst, EXPERIMENTS);
+	ok(worst_ratio >= LEAST, "so does the ratio's: %d of %d at worst", worst_ratio, EXPERIMENTS);
+	a[0] = 3;
+	b[0] = 2;
+	kw_ratio_interval(a, b, 1, &ratio, &low, &high);
+	ok(ratio == 1.5 && low == 0 && high == 0, "one turn has a ratio and no interval");
+}
+
 int main(void)
 {
 	double a[200], b[200], ratio, low, high;
@@ -23,9 +82,10 @@ int main(void)
 	kw_times_from_samples(odd, 3, &t);
 	ok(t.median_ns == 5 && t.min_ns == 1 && t.sample_count == 3, "the median of three");
 	kw_times_from_samples(even, 4, &t);
-	ok(t.median_ns == 2.5 && t.ci_low_ns >= 1 && t.ci_high_ns <= 4, "of four");
+	ok(t.median_ns == 2.5 && t.ci_low_ns < 1 && t.ci_high_ns > 4, "of four, whose interval reaches beyond them");
 	kw_times_from_samples(one, 1, &t);
-	ok(t.median_ns == 5 && t.ci_low_ns == 5 && t.ci_high_ns == 5, "of one");
+	ok(t.median_ns == 5 && t.min_ns == 5 && t.ci_low_ns == 0 && t.ci_high_ns == 0, "of one, which has no interval");
+	ok(!kw_times_differ(&t, &u) && !kw_times_differ(&u, &t), "and so differs from nothing");
 	kw_times_from_samples(one, 0, &t);
 	ok(t.median_ns == 0 && t.sample_count == 0, "of none");
 	kw_times_from_samples(same, 6, &t);
@@ -47,6 +107,9 @@ int main(void)
 	ok(low == 95 && fabs(high - 100 - sqrt(32)) < 1e-12, "an uncertainty more, in squares");
 	kw_interval_widen(100, 0, &low, &high);
 	ok(low == 95, "or none");
+	low = high = 0;
+	kw_interval_widen(100, 0.04, &low, &high);
+	ok(low == 0 && high == 0, "no interval stays none");
 
 	/* The interval holds the true median (10) in about 95 of 100 experiments. */
 	for (int experiment = 0; experiment < 200; experiment++) {
@@ -77,5 +140,6 @@ int main(void)
 	ok(ratio == 1 && low == 1 && high == 1, "paired: what is common to both sides drops out");
 	kw_ratio_interval(a, b, 0, &ratio, &low, &high);
 	ok(ratio == 0, "no samples, no ratio");
+	test_few();
 	return done();
 }
