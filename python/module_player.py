@@ -489,6 +489,9 @@ class Player:
                 if self.how and isinstance(self.model, torch.nn.Module):
                     self.place_weights()
             self.model, self.names = self.baseline.played, {}
+            if not self.cuda:
+                with Watched():  # what the calls of a candidate that are watched leave behind in its process: a thread of the profiler
+                    pass
             self.stage([0])
             self.baseline.compile(*self.ready_arguments[0])
             if self.cuda:
