@@ -142,19 +142,28 @@ static void read_ptx(struct kw_cuda_input in, struct kw_launches *l)
 	kw_cuda_output_release(&out);
 }
 
+/* What nvcc has from the C library, in the words of CCCL's headers, which may come too. */
+static const char c_types[] = "typedef signed char int8_t; typedef signed short int16_t; typedef signed int int32_t; typedef signed long long int64_t;\n"
+			      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t; typedef unsigned long long uint64_t;\n";
+static const char c_limits[] = "#pragma nv_diag_suppress 47\n"
+			       "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n"
+			       "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n"
+			       "#ifndef FLT_MAX\n#define FLT_MAX 3.402823466e+38f\n#define FLT_MIN 1.175494351e-38f\n#define FLT_EPSILON 1.192092896e-07f\n#endif\n"
+			       "#ifndef INT_MAX\n#define INT_MAX 0x7fffffff\n#define INT_MIN (-INT_MAX - 1)\n#endif\n";
+
 /* A candidate has the builder header in front of it; other sources might have names of their own that are in it. */
 static const char *builder_header(const char *text, size_t len, struct kw_arena *a)
 {
-	static const char none[] = "/* nothing */\n";
 	struct kw_error ignored;
+	bool types = memmem(text, len, "stdint", 6) || memmem(text, len, "inttypes.h", 10);
 	char *header;
 	size_t header_len;
 
 	kw_error_reset(&ignored);
-	if (!memmem(text, len, "//@ kernel", 10) ||
-	    kw_data_read("src/backend/builtin/kw_cuda.h", a, &header, &header_len, &ignored) != KW_OK)
-		return none;
-	return header;
+	if (memmem(text, len, "//@ kernel", 10) && kw_data_read("src/backend/builtin/kw_cuda.h", a, &header, &header_len, &ignored) == KW_OK)
+		return header;
+	header = kw_arena_printf(a, "%s%s", types ? c_types : "", c_limits);
+	return header ? header : c_limits;
 }
 
 void kw_explain_compile_cuda(const char *text, size_t len, struct kw_launches *l)

@@ -119,19 +119,26 @@ bool kw_scan_is_constant(const struct kw_scan *s, size_t i)
 
 /* ---- declarations ---- */
 
-/* `float tile[32][33]` from the name on. */
+/* `float tile[32][33], row[32];` from the first name on. */
 static void array(struct kw_scan *s, size_t i, bool shared)
 {
-	struct kw_scan_name *n = add_name(s, i, shared ? KW_SCAN_SHARED : KW_SCAN_LOCAL_ARRAY);
-	size_t at = i + 1;
+	int bytes = kw_token_element_bytes(s->t, i - 1);
 
-	if (!n)
-		return;
-	n->bytes = kw_token_element_bytes(s->t, i - 1);
-	while (kw_token_is(s->t, at, "[") && s->t->list[at].match > at) {
-		n->before = n->last;
-		n->last = dimension(s, at + 1, s->t->list[at].match);
-		at = s->t->list[at].match + 1;
+	while (kw_token_is(s->t, i + 1, "[")) {
+		struct kw_scan_name *n = add_name(s, i, shared ? KW_SCAN_SHARED : KW_SCAN_LOCAL_ARRAY);
+		size_t at = i + 1;
+
+		if (!n)
+			return;
+		n->bytes = bytes;
+		while (kw_token_is(s->t, at, "[") && s->t->list[at].match > at) {
+			n->before = n->last;
+			n->last = dimension(s, at + 1, s->t->list[at].match);
+			at = s->t->list[at].match + 1;
+		}
+		if (!kw_token_is(s->t, at, ",") || at + 1 >= s->to || s->t->list[at + 1].kind != KW_TOKEN_WORD)
+			return;
+		i = at + 1;
 	}
 }
 
@@ -417,6 +424,35 @@ static void product(struct kw_scan *s, size_t i)
 		kw_launch_add_count(s->k, KW_M_CODE_MATMUL, 1);
 }
 
+/* sum += as[…] * bs[…], sum = fmaf(as[…], bs[…], sum) in a loop, both factors from shared memory and the sum no array. */
+static void shared_product(struct kw_scan *s, size_t i)
+{
+	static const char *const fused[] = { "fmaf", "fma", "mad", "__fmaf_rn", NULL };
+	static const char *const others[] = { "/", "?", "-", ";", NULL };
+	bool adds = kw_token_is(s->t, i, "+=") && s->t->list[i - 1].kind == KW_TOKEN_WORD, fma = is_any(s->t, i, fused) && kw_token_is(s->t, i + 1, "(");
+	size_t end = fma ? s->t->list[i + 1].match : i, tiles = 0, names = 0, stars = 0;
+
+	if ((!adds && !fma) || s->loop_count == 0)
+		return;
+	while (adds && end < s->to && !kw_token_is(s->t, end, ";"))
+		end++;
+	for (size_t k = i + 1; k < end; k++) {
+		bool array = s->t->list[k].kind == KW_TOKEN_WORD && kw_token_is(s->t, k + 1, "[") && s->t->list[k + 1].match > k + 1;
+
+		stars += kw_token_is(s->t, k, "*");
+		names += s->t->list[k].kind == KW_TOKEN_WORD;
+		if (is_any(s->t, k, others))
+			return;
+		if (!array)
+			continue;
+		tiles += kw_scan_find(s, k, KW_SCAN_SHARED) != NULL;
+		while (kw_token_is(s->t, k + 1, "[") && s->t->list[k + 1].match > k + 1)
+			k = s->t->list[k + 1].match;
+	}
+	if (tiles == 2 && names == (fma ? 3 : 2) && stars == (adds ? 1 : 0))
+		kw_scan_fact(s, KW_M_CODE_SHARED_PRODUCT, i);
+}
+
 static void loop(struct kw_scan *s, size_t i)
 {
 	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
@@ -560,6 +596,7 @@ static void body(struct kw_scan *s)
 		case KW_TOKEN_MARK:
 			kw_scan_division(s, i);
 			product(s, i);
+			shared_product(s, i);
 			break;
 		case KW_TOKEN_WORD:
 			if ((kw_token_is(s->t, i, "for") || kw_token_is(s->t, i, "while")) &&
@@ -569,6 +606,7 @@ static void body(struct kw_scan *s)
 				guard(s, i);
 			else {
 				words(s, i);
+				shared_product(s, i);
 				subscript(s, i);
 			}
 			break;

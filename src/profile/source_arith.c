@@ -104,6 +104,15 @@ static bool divides_floats(const struct kw_scan *s, size_t i)
 	return false;
 }
 
+/* Declared as one of 64 bits: a division of those is many times as long. */
+static bool is_wide(const struct kw_scan *s, size_t i)
+{
+	static const char *const wide[] = { "long", "size_t", "int64_t", "uint64_t", "ulong", "ptrdiff_t", NULL };
+	const struct kw_scan_name *n = s->t->list[i].kind == KW_TOKEN_WORD ? kw_scan_find(s, i, KW_SCAN_INTEGER) : NULL;
+
+	return n && n->token && is_any(s->t, n->token - 1, wide);
+}
+
 void kw_scan_division(struct kw_scan *s, size_t i)
 {
 	bool remainder = kw_token_is(s->t, i, "%") || kw_token_is(s->t, i, "%=");
@@ -125,6 +134,8 @@ void kw_scan_division(struct kw_scan *s, size_t i)
 	if (kw_token_is(s->t, i, "/") && divides_floats(s, i))
 		return;
 	kw_scan_fact(s, KW_M_CODE_DIV, i);
+	if (is_wide(s, i - 1) || is_wide(s, right))
+		kw_launch_add_count(s->k, KW_M_CODE_DIV_WIDE, 1);
 	if (s->loop_count)
 		kw_scan_fact(s, KW_M_CODE_DIV_LOOP, i);
 }

@@ -8,6 +8,8 @@ enum { MAX_DEPTH = 32, MAX_SCALARS = 64 };
 struct c_loop {
 	size_t end, var, start;
 	bool simd, parallel, inner, chased;
+	bool small, unit;                 /* a few rounds of a constant; steps by one */
+	bool inner_large;                 /* only small loops are in it */
 	bool summed, strided;             /* counted already: two such accesses in a loop make no second loop */
 };
 struct c_scan {
@@ -84,6 +86,31 @@ static void chase(struct c_scan *s, struct c_loop *l, size_t open)
 		}
 }
 
+/* `for (int d = -1; d <= 1; d++)`: a few rounds, which the compiler unrolls. */
+static bool is_small(const struct kw_tokens *t, size_t i)
+{
+	static const char *const compares[] = { "<", "<=", NULL };
+	size_t close = t->list[i + 1].match;
+
+	for (size_t k = i + 2; kw_token_is(t, i, "for") && k + 1 < close; k++)
+		if (kw_tokens_hold(t, k, k + 1, compares))
+			return t->list[k + 1].kind == KW_TOKEN_NUMBER && t->list[k + 1].len <= 2 && kw_token_is(t, k + 2, ";");
+	return false;
+}
+
+static bool holds_small_loops_only(const struct kw_tokens *t, size_t from, size_t to)
+{
+	for (size_t k = from; k < to; k++)
+		if (kw_token_is(t, k, "while") || (kw_token_is(t, k, "for") && !is_small(t, k)))
+			return false;
+	return true;
+}
+
+static bool steps_by_one(const struct kw_tokens *t, size_t close)
+{
+	return (kw_token_is(t, close - 1, "++") && t->list[close - 2].kind == KW_TOKEN_WORD) || kw_token_is(t, close - 2, "++");
+}
+
 static void loop(struct c_scan *s, size_t i)
 {
 	size_t open = i + 1, close = s->t->list[open].match, at = open + 1;
@@ -98,6 +125,9 @@ static void loop(struct c_scan *s, size_t i)
 			      .parallel = s->parallel };
 	l->inner = !kw_tokens_hold(s->t, close + 1, l->end, loops);
 	s->simd = s->parallel = false;
+	l->small = is_small(s->t, i);
+	l->unit = steps_by_one(s->t, close);
+	l->inner_large = !l->small && holds_small_loops_only(s->t, close + 1, l->end);
 	if (l->inner)
 		chase(s, l, open);
 	while (at < close && !kw_token_is(s->t, at, "="))
@@ -222,6 +252,40 @@ static bool is_stride(const struct kw_tokens *t, size_t i)
 	return t->list[i].kind == KW_TOKEN_WORD && !is_constant(t, i);
 }
 
+/* Whether the token k in (open, close) is multiplied by a running value, alone or in brackets: y * w, (y + dy) * w. */
+static bool is_multiplied(const struct kw_tokens *t, size_t open, size_t close, size_t k)
+{
+	if ((kw_token_is(t, k + 1, "*") && is_stride(t, k + 2)) || (k > open + 1 && kw_token_is(t, k - 1, "*") && is_stride(t, k - 2)))
+		return true;
+	for (size_t b = open + 1; b < k; b++)
+		if (kw_token_is(t, b, "(") && t->list[b].match > k && t->list[b].match < close &&
+		    ((kw_token_is(t, t->list[b].match + 1, "*") && is_stride(t, t->list[b].match + 2)) ||
+		     (b > open + 2 && kw_token_is(t, b - 1, "*") && is_stride(t, b - 2))))
+			return true;
+	return false;
+}
+
+/* Loops in the wrong order around small ones: the one inside steps by rows, one around it by single elements. */
+static void wrong_order(struct c_scan *s, size_t i, size_t open, size_t close)
+{
+	size_t d = s->depth;
+	bool rows = false, elements = false;
+
+	while (d > 0 && s->loops[d - 1].small)
+		d--;
+	if (d < 2 || !s->loops[d - 1].inner_large || s->loops[d - 1].inner || !s->loops[d - 1].var)
+		return;
+	for (size_t k = open + 1; k < close; k++) {
+		if (kw_token_same(s->t, k, s->loops[d - 1].var))
+			rows = rows || is_multiplied(s->t, open, close, k);
+		for (size_t o = 0; o + 1 < d; o++)
+			elements = elements || (s->loops[o].unit && s->loops[o].var && kw_token_same(s->t, k, s->loops[o].var) &&
+						!is_multiplied(s->t, open, close, k));
+	}
+	if (rows && elements)
+		fact_of_loop(s, KW_M_C_STRIDED, i, &s->loops[d - 1].strided);
+}
+
 static void subscript(struct c_scan *s, size_t i)
 {
 	static const char *const writes[] = { "=", "+=", "-=", "*=", "++", "--", "/=", NULL };
@@ -237,6 +301,8 @@ static void subscript(struct c_scan *s, size_t i)
 	if (s->depth && kw_token_is(s->t, open + 1, "omp_get_thread_num") &&
 	    kw_tokens_hold(s->t, close + 1, close + 2, writes))
 		fact(s, KW_M_C_FALSE_SHARING, i);
+	if (l && !is_name(s, s->arrays, s->array_count, i))
+		wrong_order(s, i, open, close);
 	if (!l || !l->inner || !l->var || is_name(s, s->arrays, s->array_count, i))
 		return;
 	/* a[k * n + j] with k the innermost index, also a[k][j] */
