@@ -298,10 +298,11 @@ static void describe_syscall(int number, const char *path, struct kw_play_result
 }
 
 /* Under the filter nothing in the player can send itself such a signal, and to the first process of a namespace nobody in it
- * can. A baseline is code of ours. Where neither layer was granted it may have been the candidate. */
+ * can. A baseline is code of ours, and beside a vendor's driver no code of the candidate runs in the process. Where neither layer was granted it
+ * may have been the candidate. */
 static bool somebody_else(const struct cpu_player *p)
 {
-	return p->trusted || (p->granted & (LAYER_SECCOMP | LAYER_PID));
+	return p->trusted || p->kind.bare || (p->granted & (LAYER_SECCOMP | LAYER_PID));
 }
 
 /* The peak of a process counts from before it became the player, when it was a copy of this one: a lower one tells nothing. */
