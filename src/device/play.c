@@ -311,6 +311,8 @@ static int64_t own_bytes(const struct cpu_player *p)
 	int64_t shared = (int64_t)p->session->total_bytes;
 	struct rusage mine;
 
+	if (p->kind.bare) /* all that it held was the driver's */
+		return 0;
 	if (getrusage(RUSAGE_SELF, &mine) < 0 || p->child.peak_bytes <= (int64_t)mine.ru_maxrss * 1024)
 		return 0;
 	return p->child.peak_bytes > shared ? p->child.peak_bytes - shared : 0;
