@@ -280,8 +280,8 @@ static void nvidia_close(struct kw_device *d)
 {
 	struct nvidia *n = kw_nvidia_of(d);
 
-	await_start(n, NULL);
 	kw_nvidia_doom(n);
+	await_start(n, NULL);
 	release(n); /* while the players' contexts are taken down too */
 	kw_nvidia_cool(n);
 	pthread_cond_destroy(&n->changed);

@@ -13,7 +13,7 @@
 
 enum { NVIDIA_MOST_SLOTS = 192 };
 /* A player's process that waits for its next session. */
-enum { GPU_IDLE_MAX = 4 };
+enum { GPU_IDLE_MAX = 4, GPU_WARM = 2 /* from the start: the candidate's and a baseline's */ };
 struct gpu_process {
 	struct kw_child child;
 	char layers[200];
@@ -41,6 +41,8 @@ struct nvidia {
 	int idle_count;
 	pthread_t warmer;
 	int warming;                   /* processes that will be idle soon */
+	pid_t waking[GPU_WARM];        /* these; 0: it is idle, or has ended */
+	bool closing;                  /* nobody will want them */
 	int killed;                    /* signal that ended one of those from outside, which no player was told of yet; 0: none */
 	bool warmed;                   /* the thread has been started */
 };

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WARM = 2 /* the candidate's and a baseline's */ };
 enum {
 	START_TIMEOUT_MS = 60000,
 	PREPARE_TIMEOUT_MS = 30000,
@@ -148,22 +147,35 @@ static bool start_cold(struct gpu_player *p, const struct nvidia *n)
 	       kw_child_send(&p->process.child, &start, sizeof(start), NULL, 0, NULL) == KW_OK;
 }
 
+static void wakes(struct nvidia *n, int i, const struct kw_child *c)
+{
+	pthread_mutex_lock(&n->lock);
+	n->waking[i] = c->process.pid > 0 ? c->process.pid : 0;
+	if (n->closing && n->waking[i])
+		kill(n->waking[i], SIGKILL);
+	pthread_mutex_unlock(&n->lock);
+}
+
 static void *warm(void *arg)
 {
 	struct nvidia *n = arg;
 	struct gpu_session none = { .device = n };
-	struct gpu_player p[WARM] = { 0 };
-	bool started[WARM];
+	struct gpu_player p[GPU_WARM] = { 0 };
+	bool started[GPU_WARM];
 
-	for (int i = 0; i < WARM; i++) {
+	for (int i = 0; i < GPU_WARM; i++) {
 		p[i].session = &none;
 		kw_child_init(&p[i].process.child);
 		started[i] = start_cold(&p[i], n);
+		wakes(n, i, &p[i].process.child);
 	}
-	for (int i = 0; i < WARM; i++) {
+	for (int i = 0; i < GPU_WARM; i++) {
 		bool kept = started[i] && await_ready(&p[i], NULL) == KW_OK && give_process(&p[i]);
 		int killed = kept ? 0 : kw_child_killed_early(&p[i].process.child);
 
+		pthread_mutex_lock(&n->lock);
+		n->waking[i] = 0; /* before its number is another's */
+		pthread_mutex_unlock(&n->lock);
 		if (!kept)
 			kw_child_close(&p[i].process.child);
 		pthread_mutex_lock(&n->lock);
@@ -177,7 +189,7 @@ static void *warm(void *arg)
 
 void kw_nvidia_warm(struct nvidia *n)
 {
-	n->warming = WARM;
+	n->warming = GPU_WARM;
 	n->warmed = pthread_create(&n->warmer, NULL, warm, n) == 0;
 	if (!n->warmed)
 		n->warming = 0;
@@ -195,9 +207,16 @@ int kw_nvidia_idle(struct nvidia *n)
 	return count;
 }
 
-/* Each takes a while to give its memory back: all at once. */
+/* Each takes a while to give its memory back: all at once. A context that is still being made is not waited for: where a driver makes many, one
+ * after the other, that took longer than all that a candidate which does not build is asked for. */
 void kw_nvidia_doom(struct nvidia *n)
 {
+	pthread_mutex_lock(&n->lock);
+	n->closing = true;
+	for (int i = 0; i < GPU_WARM; i++)
+		if (n->waking[i])
+			kill(n->waking[i], SIGKILL);
+	pthread_mutex_unlock(&n->lock);
 	if (n->warmed)
 		pthread_join(n->warmer, NULL);
 	n->warmed = false;

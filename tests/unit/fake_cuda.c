@@ -180,6 +180,8 @@ cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device d)
 	*out = (cuda_context)(void *)&some_place;
 	if (is_player())
 		be_killed();
+	while (is("never ready") && is_player())
+		pause();
 	if (is("full") || (is("full for the player") && is_player()))
 		return CUDA_OUT_OF_MEMORY;
 	return is("taken") || (is("taken for the player") && is_player()) ? CUDA_UNAVAILABLE : CUDA_SUCCESS;

@@ -96,6 +96,11 @@ static int work(const char *mode)
 		return tell(st);
 	if (d->note[0])
 		printf("note: %s\n", d->note);
+	if (strcmp(mode, "never ready") == 0) {
+		close_all(d, NULL, NULL, NULL);
+		printf("closed\n");
+		return 0;
+	}
 	change_plan(mode);
 	if (strcmp(mode, "little memory") == 0) {
 		buffers[1].bytes = 64u << 20;
@@ -196,6 +201,7 @@ int main(int argc, char **argv)
 		/* players that somebody else ends while they start */
 		{ "killed at first", "after signal 9, done, copied" },
 		{ "killed each time", "KW_ERR_ENV: a player was ended from outside by signal 9 (Killed) while it started, 3 times" },
+		{ "never ready", "closed" }, /* a context that nobody wants any more is not waited for */
 		{ "little memory", "3145728 bytes are free\nKW_ERR_LIMIT: needs 128 MiB of device memory, and 3 MiB are free" },
 		{ "no room", "KW_ERR_NOMEM: cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY (2): words" },
 		/* launches: refused by their limit, before the driver */
