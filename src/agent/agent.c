@@ -350,7 +350,7 @@ static void join_all(struct kw_pending *p)
 	p->started = 0;
 }
 
-/* Sends all that are wanted, so many at once. One alone, and what works here, is waited for. */
+/* Sends all that are wanted, so many at once. A batch of one, and what works here, is waited for. */
 static void send_all(struct kw_agent *g, struct kw_pending *p)
 {
 	size_t most = (size_t)kw_agent_parallel(g), wanted = 0;
@@ -369,7 +369,7 @@ static void send_all(struct kw_agent *g, struct kw_pending *p)
 	if (g->watch)
 		g->watch(g->watch_arg, role, true);
 	most = most < wanted ? most : wanted;
-	while (wanted > 1 && p->started < most && pthread_create(&p->threads[p->started], NULL, work, p) == 0)
+	while (p->count > 1 && p->started < most && pthread_create(&p->threads[p->started], NULL, work, p) == 0)
 		p->started++;
 	if (p->started == 0)
 		call_all(p, g->store);
@@ -625,14 +625,34 @@ enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i,
 	return status;
 }
 
+/* Ends the calls that nobody waits for, as the end of the run's time does. */
+static void close_calls(struct kw_pending *p)
+{
+	int64_t until = atomic_load(&p->g->until_ns);
+
+	atomic_store(&p->g->until_ns, kw_now_ns());
+	join_all(p);
+	atomic_store(&p->g->until_ns, until);
+}
+
 /* What was answered is kept even if nobody takes it: it is paid. */
-enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_error *err)
+enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, bool over, size_t *closed, struct kw_error *err)
 {
 	enum kw_status status = KW_OK;
+	size_t unanswered = 0;
 
+	if (closed)
+		*closed = 0;
 	if (!p)
 		return KW_OK;
-	join_all(p);
+	if (p->settled < p->count && (over || kw_model_lasts(p->calls[p->settled].model)))
+		close_calls(p);
+	else
+		join_all(p);
+	for (size_t i = p->settled; i < p->count; i++)
+		unanswered += p->calls[i].wanted && !p->calls[i].has_answer && !p->calls[i].cut;
+	if (closed)
+		*closed = unanswered;
 	for (size_t i = p->settled; i < p->count; i++) {
 		struct kw_turn ignored;
 		struct kw_error own;
@@ -657,7 +677,7 @@ enum kw_status kw_agent_ask(struct kw_agent *g, const struct kw_request *request
 		status = kw_agent_take(g, p, i, a, &turns[i], err);
 		any = any || turns[i].asked;
 	}
-	ended = kw_agent_end(g, p, status == KW_OK ? err : &own);
+	ended = kw_agent_end(g, p, false, NULL, status == KW_OK ? err : &own);
 	status = status == KW_OK ? ended : status;
 	return status == KW_OK && !any ? KW_NO : status;
 }

@@ -88,7 +88,9 @@ enum kw_status kw_agent_begin(struct kw_agent *g, const struct kw_request *reque
 			      struct kw_error *err);
 enum kw_status kw_agent_take(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_turn *turn,
 			     struct kw_error *err);
-enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, struct kw_error *err); /* NULL is fine */
+/* p NULL is fine. over: nobody wants what is not answered yet, so it is closed instead of waited for; else only calls are that a resumed run finds
+ * again where they were (a mailbox's). closed: how many were; may be NULL. */
+enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, bool over, size_t *closed, struct kw_error *err);
 /* The candidate of a request that was answered by now, and is not taken yet: what may be built before its turn. false: not there, or of no
  * use. Nothing is counted or remembered by it. */
 bool kw_agent_peek(struct kw_agent *g, struct kw_pending *p, size_t i, struct kw_arena *a, struct kw_candidate *out);

@@ -228,3 +228,8 @@ bool kw_model_local(const struct kw_model *m)
 {
 	return m->provider->local;
 }
+
+bool kw_model_lasts(const struct kw_model *m)
+{
+	return m->provider->lasts;
+}

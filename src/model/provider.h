@@ -84,6 +84,7 @@ struct kw_provider {
 	/* Optional. */
 	void (*close)(void *state);
 	bool local;                       /* works on this machine: nothing is timed while it is asked */
+	bool lasts;                       /* a question that was left can be answered later: asked again, it is the same one */
 };
 const struct kw_provider *const *kw_provider_all(size_t *count);
 
@@ -97,6 +98,7 @@ void kw_model_close(struct kw_model *m);             /* NULL is fine */
 const char *kw_model_spec(const struct kw_model *m); /* as it was opened */
 const char *kw_model_provider(const struct kw_model *m);
 bool kw_model_local(const struct kw_model *m);
+bool kw_model_lasts(const struct kw_model *m);
 /* About how many tokens a text is, for limits and where nobody counted. */
 int64_t kw_tokens_estimate(size_t bytes);
 

@@ -346,7 +346,8 @@ static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g,
 		if (status == KW_OK && g->told)
 			g->told(s, state, step, best);
 		more = false;
-		if (status == KW_OK && g->again && !kw_search_should_stop(s)) {
+		/* What meets the goal ends the round too: the next in it may be a call that nobody answers. */
+		if (status == KW_OK && g->again && !goal_met(s) && !kw_search_should_stop(s)) {
 			*step = (struct kw_step){ .what = "" };
 			status = g->again(s, state, step, &more, err);
 		}
@@ -392,6 +393,7 @@ static enum kw_status play_rounds(struct kw_search *s, const struct kw_strategy 
 		if (status == KW_OK && more && round_stops(s, g, out))
 			break;
 	}
+	s->failing = status != KW_OK && status != KW_NO;
 	if (g->end)
 		g->end(state);
 	return status == KW_NO ? KW_OK : status;

@@ -97,6 +97,7 @@ struct kw_search {
 	int64_t proof_ns;                 /* what the dearest judgement of all cases took; 0: none yet */
 	bool handing_over;                /* a budget refuses nothing any more */
 	bool owed;                        /* nor one judgement, without which all that was spent is for nothing (strategy parts) */
+	bool failing;                     /* by a fault of the machine: what was asked is for the run that resumes it */
 	bool no_ahead;                    /* what is built ahead is not found again: no build cache here */
 	int round_evaluations;            /* of them in this round, judged now or before a resume */
 	int upcoming;                     /* likely still to come, for the time left */

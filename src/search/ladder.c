@@ -65,6 +65,7 @@ static enum kw_status look_at_all(struct kw_search *s, struct state *st, struct 
 		if (status == KW_OK && more && !step.idle)
 			status = look(s, st, &step.candidate, step.what, err);
 	}
+	s->failing = status != KW_OK && status != KW_NO;
 	kw_batch_end(&st->w, b);
 	qsort(st->at, st->count, sizeof(*st->at), by_ns);
 	return status;

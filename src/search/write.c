@@ -411,6 +411,7 @@ enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_
 			look_ahead(w, b, &step->candidate);
 		return status;
 	}
+	s->failing = status != KW_OK && status != KW_NO;
 	kw_batch_end(w, b);
 	if (status == KW_NO || (status == KW_OK && b->delivered == 0)) {
 		s->stop = kw_agent_stop(s->ports->agent);
@@ -422,14 +423,18 @@ enum kw_status kw_batch_next(struct kw_writer *w, struct kw_batch *b, struct kw_
 void kw_batch_end(struct kw_writer *w, struct kw_batch *b)
 {
 	struct kw_error err;
+	size_t closed = 0;
 
 	kw_error_reset(&err);
 	if (!b->pending)
 		return;
 	kw_search_drop_ahead(w->s, NULL);
 	kw_arena_release(&b->ahead);
-	if (kw_agent_end(w->s->ports->agent, b->pending, &err) != KW_OK)
+	if (kw_agent_end(w->s->ports->agent, b->pending, !w->s->failing, &closed, &err) != KW_OK)
 		kw_search_reason(w->s, "an answer that nobody waited for: %s", err.text);
+	if (closed)
+		kw_search_reason(w->s, "%zu call%s of %s %s closed: the run was over before %s answered", closed, closed == 1 ? "" : "s",
+				 kw_agent_model(w->s->ports->agent), closed == 1 ? "was" : "were", closed == 1 ? "it was" : "they were");
 	b->pending = NULL;
 }
 

@@ -347,6 +347,46 @@ static void test_overlap(void)
 	free((void *)(uintptr_t)post.dir);
 }
 
+static bool says(const struct kw_search_result *r, const char *text)
+{
+	for (size_t i = 0; i < r->reason_count; i++)
+		if (strstr(r->reasons[i], text))
+			return true;
+	return false;
+}
+
+/* Whom nobody answers is not waited for when the run is over, by its goal or by a fault: then a resumed run asks the same again. */
+static void test_nobody_waits(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct play p = { .strategy = "best_of", .width = 2 };
+	struct kw_store *store = open_store("closed");
+	struct postman post = { .dir = strdup(temp_file("closed-box")) };
+	pthread_t thread;
+
+	world_init(&w, "goal: { speedup: 5 }\n");
+	postman = &post;
+	p.model = kw_arena_printf(&w.arena, "mailbox:%s", post.dir);
+	pthread_create(&thread, NULL, deliver, &post);
+	w.fail_at = 1;
+	is_int(run(&w, store, &p, &r), KW_ERR_IO, "a machine that fails while a call is open ends the run");
+	kw_search_result_release(&r);
+	w.fail_at = 0;
+	p.resume = 1;
+	is_int(run(&w, store, &p, &r), KW_OK, "which is resumed");
+	is_int(r.state, KW_RUN_GOAL, "and ends with its goal, though the other call has no answer");
+	is_str(r.has_best ? r.best.name : "", "r1-coder-1", "by what was answered");
+	ok(says(&r, "1 call of mailbox:") && says(&r, "was closed: the run was over before it was answered"), "which is told");
+	ok(!kw_path_exists(kw_path_join(&w.arena, post.dir, "0003.prompt.md")), "nothing was asked a second time");
+	post.stop = true;
+	pthread_join(thread, NULL);
+	kw_search_result_release(&r);
+	kw_store_close(store);
+	world_release(&w);
+	free((void *)(uintptr_t)post.dir);
+}
+
 /* ---- what is paid is kept ---- */
 
 /* A command that writes down which slot it was asked for, and answers it. */
@@ -693,6 +733,7 @@ int main(void)
 	test_late();
 	test_ladder();
 	test_overlap();
+	test_nobody_waits();
 	test_kept_when_it_comes();
 	test_budget_in_a_batch();
 	test_useless_in_a_batch();
