@@ -194,7 +194,7 @@ static enum kw_status hipcc(struct build *b, const char *text, int timeout_ms, s
 	const char *read[] = { b->kit.home, NULL }, *argv[MAX_OPTIONS + 16];
 	const char *env[] = { "PATH=/opt/rocm/bin:/usr/local/bin:/usr/bin:/bin", "LC_ALL=C",
 			      kw_arena_printf(&b->job.arena, "TMPDIR=%s", b->job.dir), kw_arena_printf(&b->job.arena, "HOME=%s", b->job.dir), NULL };
-	struct kw_proc_opts o = { .env = env, .cwd = b->job.dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_TEXT };
+	struct kw_proc_opts o = { .env = env, .cwd = b->job.dir, .timeout_ms = timeout_ms, .max_out_bytes = MAX_TEXT, .tries = 3 };
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	char path[PATH_MAX + 16];

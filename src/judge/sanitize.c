@@ -184,7 +184,7 @@ static enum kw_status run_tool(const struct work *w, const struct box *b, const 
 {
 	char code[16];
 	const char *argv[24];
-	struct kw_proc_opts o = { .timeout_ms = TOOL_TIMEOUT_MS, .max_out_bytes = MAX_TEXT, .env = b->env,
+	struct kw_proc_opts o = { .timeout_ms = TOOL_TIMEOUT_MS, .max_out_bytes = MAX_TEXT, .env = b->env, .tries = 3,
 				  .before_exec = b->files ? kw_sandbox_enter_files : NULL, .before_exec_arg = b->files };
 	size_t k = 0;
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ASK_TIMEOUT_MS = 30000, PLACES = 6, OLDEST_TORCH = 201, OLDEST_PYTHON = 309 };
+enum { ASK_TIMEOUT_MS = 30000, TRIES = 3, PLACES = 6, OLDEST_TORCH = 201, OLDEST_PYTHON = 309 };
 
 /* A broken package may have no version: it is told as one that is not there. */
 static const char question[] =
@@ -49,7 +49,7 @@ static void copy(char *out, size_t bytes, const char *text)
 static void ask(const char *path, struct kw_python_found *f, char *why_not, size_t why_bytes)
 {
 	const char *argv[] = { path, "-c", question, NULL };
-	struct kw_proc_opts o = { .cwd = "/", .timeout_ms = ASK_TIMEOUT_MS, .max_out_bytes = 1 << 16 };
+	struct kw_proc_opts o = { .cwd = "/", .timeout_ms = ASK_TIMEOUT_MS, .max_out_bytes = 1 << 16, .tries = TRIES };
 	struct kw_proc_result r;
 	struct kw_error err;
 	json_t *j = NULL;
@@ -60,6 +60,8 @@ static void ask(const char *path, struct kw_python_found *f, char *why_not, size
 		snprintf(why_not, why_bytes, "%.250s", err.text);
 	else if (r.timed_out)
 		snprintf(why_not, why_bytes, "did not say its version within %d s", ASK_TIMEOUT_MS / 1000);
+	else if (kw_proc_was_killed(&r))
+		snprintf(why_not, why_bytes, "was ended from outside by signal %d, %d times", r.signal, TRIES);
 	else if (r.exit_code != 0 || kw_json_parse(path, r.out.ptr, r.out.len, &j, NULL) != KW_OK || !json_is_object(j))
 		snprintf(why_not, why_bytes, "is no Python 3.9 or newer that works");
 	copy(f->path, sizeof(f->path), path);

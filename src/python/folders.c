@@ -27,7 +27,7 @@ static struct {
 static enum kw_status ask(const char *path, struct kw_error *err)
 {
 	const char *argv[] = { path, "-c", question, NULL };
-	struct kw_proc_opts o = { .cwd = "/", .timeout_ms = ASK_TIMEOUT_MS, .max_out_bytes = MAX_ANSWER };
+	struct kw_proc_opts o = { .cwd = "/", .timeout_ms = ASK_TIMEOUT_MS, .max_out_bytes = MAX_ANSWER, .tries = 3 };
 	struct kw_proc_result r;
 	json_t *list = NULL, *one;
 	enum kw_status st = kw_proc_run(argv, &o, &r, err);

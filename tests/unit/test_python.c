@@ -316,6 +316,11 @@ static void test_find(const char *real)
 	kw_python_use("/bin/true");
 	is_int(kw_python_find(0, &f, &err), KW_ERR_ENV, "a program that is no Python");
 	has_str(err.text, "is no Python 3.9 or newer", "says so");
+	ok(shell("printf '#!/bin/sh\\nkill -9 $$\\n' > killed && chmod +x killed"), "a Python that somebody ends");
+	snprintf(path, sizeof(path), "%s/killed", temp_dir());
+	kw_python_use(path);
+	is_int(kw_python_find(0, &f, &err), KW_ERR_ENV, "is none");
+	has_str(err.text, "was ended from outside by signal 9, 3 times", "and not for what it is");
 	kw_python_use(NULL);
 	ok(chdir(temp_dir()) == 0, "where no .venv is"); /* a checkout may have one */
 	if (!ok(pretend("none", "", "") && pretend("old", "torch-1.13.1", "") && pretend("new", "torch-2.11.0+cu130", "triton-3.6.0"),
