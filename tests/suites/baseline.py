@@ -57,7 +57,7 @@ class CUDAGraph:
 
 cuda = types.SimpleNamespace(
     Event=Event, CUDAGraph=CUDAGraph, Stream=lambda: "side", graph_pool_handle=lambda: (0, 1), stream=lambda s: contextlib.nullcontext(),
-    synchronize=lambda: None, empty_cache=lambda: did.append("empty"), current_device=lambda: 0,
+    synchronize=lambda: clock.update(host=max(clock["host"], clock["device"])), empty_cache=lambda: did.append("empty"), current_device=lambda: 0,
     current_stream=lambda: types.SimpleNamespace(cuda_stream=0))
 torch = types.ModuleType("torch")
 torch.cuda = cuda
@@ -96,6 +96,9 @@ def made(host_ns, device_ns, graphs=True):
 call = ((3,), {"more": 4})
 one = made(20000, 100000)
 ok(one.choose(call) == "" and not one.graphs and "begin" not in did, "what the device is busy with is called as it is", did)
+ok(did.count("call") == 1 + 3 * 8, "after a few calls", did)
+one = made(30000000, 2000000000)
+ok(one.choose(call) == "" and did.count("call") == 1, "one, where that takes seconds", did)
 one = made(90000, 100)
 words = one.choose(call)
 ok(words.startswith("as a CUDA graph:") and one.graphs, "what it waits for is a graph", words)
