@@ -6,6 +6,29 @@
 
 #include <string.h>
 
+#define PART_LINE "#include \"kw_whole.h\"\n"
+#define PART_PATH "src/backend/builtin/kw_whole.h"
+
+enum kw_status kw_build_header(const char *path, struct kw_arena *a, char **text, size_t *len, struct kw_error *err)
+{
+	char *part, *at, *all;
+	size_t part_len;
+	enum kw_status s = kw_data_read(path, a, text, len, err);
+
+	at = s == KW_OK ? memmem(*text, *len, PART_LINE, strlen(PART_LINE)) : NULL;
+	if (!at)
+		return s;
+	s = kw_data_read(PART_PATH, a, &part, &part_len, err);
+	if (s != KW_OK)
+		return s;
+	all = kw_arena_printf(a, "%.*s%s%s", (int)(at - *text), *text, part, at + strlen(PART_LINE));
+	if (!all)
+		return kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
+	*text = all;
+	*len = strlen(all);
+	return KW_OK;
+}
+
 static enum kw_status make_key(const struct kw_build_steps *steps, struct kw_build_job *job, char key[KW_SHA256_HEX],
 			       struct kw_error *err)
 {
@@ -49,7 +72,7 @@ static enum kw_status run_steps(const struct kw_build_steps *steps, struct kw_bu
 	enum kw_status s = steps->find(job, err);
 
 	if (s == KW_OK && steps->header)
-		s = kw_data_read(steps->header, &job->arena, &job->header, &job->header_len, err);
+		s = kw_build_header(steps->header, &job->arena, &job->header, &job->header_len, err);
 	if (s == KW_OK && job->out->cls == KW_V_OK && steps->check)
 		steps->check(job);
 	if (s == KW_OK && job->out->cls == KW_V_OK)

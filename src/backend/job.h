@@ -50,6 +50,8 @@ enum kw_status kw_build_run(const struct kw_build_steps *steps, const struct kw_
 /* The source is turned down: cls and subclass are the build's verdict. line 0: no place in particular. */
 void kw_build_reject(struct kw_build_job *job, enum kw_verdict_class cls, enum kw_subclass subclass, int line, int column,
 		     const char *message);
+/* A built-in header as one text: what it includes of its own folder stands in it. Lives in the arena. */
+enum kw_status kw_build_header(const char *path, struct kw_arena *a, char **text, size_t *len, struct kw_error *err);
 /* "-DNAME=VALUE". NULL: out of memory. */
 const char *kw_build_define(struct kw_build_job *job, size_t i);
 

@@ -8,6 +8,7 @@
 
 #include "backend/c.h"
 #include "backend/cuda.h"
+#include "backend/job.h"
 #include "backend/sass.h"
 #include "base/alloc.h"
 #include "base/file.h"
@@ -160,7 +161,7 @@ static const char *builder_header(const char *text, size_t len, struct kw_arena 
 	size_t header_len;
 
 	kw_error_reset(&ignored);
-	if (memmem(text, len, "//@ kernel", 10) && kw_data_read("src/backend/builtin/kw_cuda.h", a, &header, &header_len, &ignored) == KW_OK)
+	if (memmem(text, len, "//@ kernel", 10) && kw_build_header("src/backend/builtin/kw_cuda.h", a, &header, &header_len, &ignored) == KW_OK)
 		return header;
 	header = kw_arena_printf(a, "%s%s", types ? c_types : "", c_limits);
 	return header ? header : c_limits;
@@ -234,7 +235,7 @@ static bool make_folder(char dir[PATH_MAX], const char *text, size_t len, struct
 	target = kw_path_join(a, dir, "kw.h");
 	kw_error_reset(&ignored);
 	good = source && target && kw_file_write_scratch(source, text, len, &ignored) == KW_OK &&
-	       kw_data_read("src/backend/builtin/kw.h", a, &header, &header_len, &ignored) == KW_OK &&
+	       kw_build_header("src/backend/builtin/kw.h", a, &header, &header_len, &ignored) == KW_OK &&
 	       kw_file_write_scratch(target, header, header_len, &ignored) == KW_OK;
 	if (!good)
 		kw_rmtree(dir, NULL);

@@ -2,6 +2,7 @@
 #include "backend/opencl.h"
 
 #include "backend/cache.h"
+#include "backend/job.h"
 #include "base/file.h"
 #include "device/device.h"
 
@@ -296,7 +297,7 @@ static void test_patterns(const struct kw_cl_info *d)
 	kw_arena_init(&a, 16 << 20);
 	is_int(kw_data_list("knowledge/patterns/opencl/", ".cl", &a, &paths, &n, &err), KW_OK, "patterns");
 	ok(n >= 5, "%zu of them", n);
-	is_int(kw_data_read("src/backend/builtin/kw_opencl.h", &a, &header, &len, &err), KW_OK, "kw.h");
+	is_int(kw_build_header("src/backend/builtin/kw_opencl.h", &a, &header, &len, &err), KW_OK, "kw.h");
 	for (size_t i = 0; i < n; i++) {
 		struct kw_cl_answer answer = { .head = NULL };
 		json_t *q;
