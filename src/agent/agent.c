@@ -21,6 +21,7 @@ struct call {
 	bool has_answer, wanted, done;
 	bool recalled, unread;                       /* from the store; unread: nobody had made anything of it */
 	bool cut;                                    /* not sent: by a budget or the rule of three, behind others of its batch */
+	bool over;                                   /* cut since the run was over */
 	bool late;                                   /* the run's time was over before its answer came */
 	bool useless;                                /* as far as its text says; a kernel that was judged before is found later */
 	struct kw_model_call row;                    /* with has_answer */
@@ -306,7 +307,9 @@ static void call_all(struct kw_pending *p, struct kw_store *store)
 
 		if (!c->wanted)
 			continue;
-		c->cut = !may_send(p, i) || is_over(p->g);
+		c->cut = !may_send(p, i);
+		c->over = !c->cut && is_over(p->g);
+		c->cut = c->cut || c->over;
 		if (c->cut)
 			finish(p, c, KW_NO);
 		else
@@ -650,7 +653,7 @@ enum kw_status kw_agent_end(struct kw_agent *g, struct kw_pending *p, bool over,
 	else
 		join_all(p);
 	for (size_t i = p->settled; i < p->count; i++)
-		unanswered += p->calls[i].wanted && !p->calls[i].has_answer && !p->calls[i].cut;
+		unanswered += p->calls[i].wanted && !p->calls[i].has_answer && (!p->calls[i].cut || p->calls[i].over);
 	if (closed)
 		*closed = unanswered;
 	for (size_t i = p->settled; i < p->count; i++) {

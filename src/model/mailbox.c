@@ -4,6 +4,8 @@
 #include "model/provider.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +16,10 @@
 #include "base/file.h"
 
 enum { NUMBER_MAX = 999999, PROMPT_MAX_BYTES = 16 << 20 };
-/* An answer that is written in place is taken once it has stood still for this long. */
+/* An answer that is written in place is taken once nobody has it open for writing and it has stood still for this long. */
 static const int64_t poll_ns = 150 * 1000000ll;
+/* Likewise, where the file system does not tell who has it open. */
+static const int64_t still_ns = 1000 * 1000000ll;
 
 struct mailbox {
 	char *dir;
@@ -117,21 +121,65 @@ static enum kw_status lay_down(const struct mailbox *m, const char *text, int af
 	return status;
 }
 
-/* Waits until the file is there, has something in it and does not change any more. */
+enum writers { WRITERS_NONE, WRITERS_SOME, WRITERS_UNKNOWN };
+
+/* Whether somebody has it open for writing: a model's answer may come in pieces, with seconds between them. Nobody gets a read lease on such a file. The
+ * lease is given back at once; who opens the file in between sends a signal that is ignored unless somebody asks for it. */
+static enum writers writers_of(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	enum writers found = WRITERS_UNKNOWN;
+
+	if (fd < 0)
+		return WRITERS_UNKNOWN;
+	if (fcntl(fd, F_SETSIG, SIGURG) == 0) {
+		if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
+			found = WRITERS_NONE;
+		else if (errno == EAGAIN)
+			found = WRITERS_SOME;
+		if (found == WRITERS_NONE)
+			fcntl(fd, F_SETLEASE, F_UNLCK);
+	}
+	close(fd);
+	return found;
+}
+
+/* What await saw of an answer last. */
+struct seen {
+	struct stat st;
+	int64_t since_ns;                 /* how long it has looked like this; 0: it is not there */
+};
+
+/* Whether it is whole, as far as can be told: it has something in it and does not change any more. */
+static bool is_whole(const char *path, struct seen *seen)
+{
+	struct stat st;
+	enum writers writers;
+
+	if (stat(path, &st) != 0 || st.st_size == 0) {
+		seen->since_ns = 0;
+		return false;
+	}
+	if (!seen->since_ns || st.st_size != seen->st.st_size || st.st_ino != seen->st.st_ino || st.st_mtim.tv_sec != seen->st.st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != seen->st.st_mtim.tv_nsec) {
+		*seen = (struct seen){ st, kw_now_ns() };
+		return false;
+	}
+	writers = writers_of(path);
+	return writers == WRITERS_NONE || (writers == WRITERS_UNKNOWN && kw_now_ns() - seen->since_ns >= still_ns);
+}
+
+/* Waits until the answer is there. */
 static enum kw_status await(const struct mailbox *m, const struct kw_ask *a, const char *path, struct kw_error *err)
 {
-	int64_t start = kw_now_ns(), size = -1;
-	struct timespec changed = { 0 };
-	struct stat st;
+	int64_t start = kw_now_ns();
+	struct seen seen = { .since_ns = 0 };
 
 	while (!kw_interrupted()) {
-		if (stat(path, &st) == 0 && st.st_size > 0) {
-			if (size == (int64_t)st.st_size && changed.tv_sec == st.st_mtim.tv_sec &&
-			    changed.tv_nsec == st.st_mtim.tv_nsec)
-				return KW_OK;
-			size = (int64_t)st.st_size;
-			changed = st.st_mtim;
-		}
+		if (is_whole(path, &seen))
+			return KW_OK;
+		if (!kw_path_exists(m->dir))
+			return kw_fail(err, KW_ERR_ENV, m->dir, "the mailbox is gone, so no answer can come");
 		if (m->timeout_ns && kw_now_ns() - start > m->timeout_ns)
 			return kw_fail(err, KW_ERR_ENV, path, "no answer came in %lld s",
 				       (long long)(m->timeout_ns / 1000000000));
@@ -154,6 +202,12 @@ static enum kw_status read_answer(const char *path, struct kw_answer *out, struc
 	}
 	kw_buf_init(&text, KW_ANSWER_MAX_BYTES + 1);
 	status = kw_file_read(path, KW_ANSWER_MAX_BYTES, &text, err);
+	/* A folder, a file that may not be read: of the machine, not of the user's command, so that the run can be resumed. */
+	if (status == KW_ERR_INPUT || status == KW_ERR_IO || status == KW_ERR_NOT_FOUND) {
+		status = KW_ERR_ENV;
+		if (err)
+			err->status = status;
+	}
 	if (status == KW_OK)
 		status = kw_answer_take_text(out, text.ptr ? text.ptr : "", text.len, err);
 	kw_buf_release(&text);

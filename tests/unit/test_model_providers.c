@@ -2,12 +2,17 @@
 #include "tap.h"
 #include "temp.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "model/replay.h"
 
 static struct kw_error err;
+static struct kw_arena arena;
 
 static struct kw_model *open_model(const char *spec, const struct kw_provider_opts *o)
 {
@@ -223,6 +228,85 @@ static void test_mailbox(void)
 	is_int(kw_model_open(spec, NULL, &m, &err), KW_ERR_IO, "a mailbox that cannot be made");
 }
 
+static bool leases_work(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), writer = open(path, O_WRONLY | O_CLOEXEC);
+	bool works = fd >= 0 && writer >= 0 && fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+
+	close(writer);
+	works = works && fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+	close(fd);
+	return works;
+}
+
+static int begin_answer(const char *dir, int number, const char *text)
+{
+	char path[600];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%04d.answer.md", dir, number);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		diag("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* What lies in a mailbox: bytes that are no text, more than any kernel, a folder, an answer in pieces, and nothing at all any more. */
+static void test_mailbox_bad(void)
+{
+	enum { ASKED = 5, PIECES = 3 };
+	char spec[600], dir[500], path[600];
+	struct box b[ASKED];
+	pthread_t t[ASKED];
+	struct kw_model *m;
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s", temp_file("bad-box"));
+	snprintf(spec, sizeof(spec), "mailbox:%s", dir);
+	m = open_model(spec, NULL);
+	for (int i = 0; i < ASKED; i++) {
+		b[i] = (struct box){ .m = m, .ask = ask_of("coder", (const char *[]){ "a", "b", "c", "d", "e" }[i], i) };
+		pthread_create(&t[i], NULL, ask_box, &b[i]);
+		snprintf(path, sizeof(path), "%s/%04d.prompt.md", dir, i + 1);
+		ok(wait_for(path), "prompt %d", i + 1);
+	}
+	spew(kw_arena_printf(&arena, "%s/1.answer.md", dir), "the wrong name");
+	spew(kw_arena_printf(&arena, "%s/0099.answer.md", dir), "the wrong number");
+	fd = begin_answer(dir, 4, "half");
+	close(begin_answer(dir, 1, "a\377b"));
+	close(begin_answer(dir, 5, ""));
+	snprintf(path, sizeof(path), "%s/0002.answer.md", dir);
+	spew(path, "x");
+	is_int(truncate(path, 10000000), 0, "10 MB");
+	snprintf(path, sizeof(path), "%s/0003.answer.md", dir);
+	is_int(mkdir(path, 0700), 0, "a folder");
+	for (int i = 0; i < PIECES; i++)
+		pthread_join(t[i], NULL);
+	is_str(b[0].answer.text, "a\xef\xbf\xbd" "b", "bytes that are no text become the sign for that");
+	is_int(b[1].answer.finish, KW_FINISH_OVERFLOW, "10 MB are more than is read");
+	ok(b[2].status == KW_ERR_ENV && strstr(b[2].err.where, "0003.answer.md") && strstr(b[2].err.text, "directory"), "a folder is no answer: %s",
+	   b[2].err.text);
+	spew(kw_arena_printf(&arena, "%s/lease", dir), "x");
+	if (leases_work(kw_arena_printf(&arena, "%s/lease", dir))) {
+		is_int(write(fd, " and half", 9), 9, "the rest of an answer in pieces, a second later");
+		close(fd);
+		pthread_join(t[3], NULL);
+		is_str(b[3].answer.text, "half and half", "which is read when its writer is done");
+	} else {
+		close(fd);
+		pthread_join(t[3], NULL);
+		skip(2, "this file system does not tell who writes");
+	}
+	snprintf(path, sizeof(path), "%s.gone", dir);
+	is_int(rename(dir, path), 0, "the folder is taken away");
+	pthread_join(t[4], NULL);
+	is_int(b[4].status, KW_ERR_ENV, "an empty answer is none, and where the mailbox is gone nobody waits");
+	has_str(b[4].err.text, "the mailbox is gone", "which is told");
+	for (int i = 0; i < ASKED; i++)
+		kw_answer_release(&b[i].answer);
+	kw_model_close(m);
+}
+
 /* When the run's time is over nobody waits any more. */
 static void test_until(void)
 {
@@ -258,6 +342,7 @@ int main(void)
 	struct kw_answer a;
 	struct kw_model *m;
 
+	kw_arena_init(&arena, 1 << 20);
 	test_replay();
 	test_record();
 	bad_recording("{\"role\": \"coder\"}\n", "at least \"role\" and \"text\"");
@@ -268,6 +353,7 @@ int main(void)
 	bad_recording("no json\n", "");
 	test_exec();
 	test_mailbox();
+	test_mailbox_bad();
 	test_until();
 	m = open_model("none", NULL);
 	is_int(kw_model_ask(m, &q, &a, &err), KW_NO, "none answers nothing");
@@ -275,5 +361,6 @@ int main(void)
 	kw_model_close(m);
 	is_int(kw_model_open("exec:", NULL, &m, &err), KW_ERR_USAGE, "a command must be given");
 	is_int(kw_model_open("", NULL, &m, &err), KW_ERR_USAGE, "and a provider");
+	kw_arena_release(&arena);
 	return done();
 }
