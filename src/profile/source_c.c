@@ -328,6 +328,21 @@ static void division(struct c_scan *s, size_t i)
 		fact(s, KW_M_CODE_DIV_LOOP, i);
 }
 
+/* expf(x), or exp(x) of doubles: a call of the C library for each value. exp(x) of floats is another fault, told by itself. */
+static bool is_math_call(const struct c_scan *s, size_t i, const char *const *functions)
+{
+	const struct kw_token *k = &s->t->list[i];
+
+	if (k->kind != KW_TOKEN_WORD || !kw_token_is(s->t, i + 1, "("))
+		return false;
+	if (s->doubles && kw_tokens_hold(s->t, i, i + 1, functions))
+		return true;
+	for (; *functions; functions++)
+		if (k->len == strlen(*functions) + 1 && memcmp(k->ptr, *functions, k->len - 1) == 0 && k->ptr[k->len - 1] == 'f')
+			return true;
+	return false;
+}
+
 static void doubles(struct c_scan *s, size_t i)
 {
 	static const char *const operators[] = { "+", "-", "*", "/", "?", ":", "*=", "+=", NULL };
@@ -336,6 +351,8 @@ static void doubles(struct c_scan *s, size_t i)
 						 "sin",	 "cos",	 "tan",	  "tanh", "sinh", "cosh",  "atan",  "asin",
 						 "acos", "atan2", "erf",  "erfc", "cbrt", NULL };
 
+	if (s->depth && s->loops[s->depth - 1].inner && i >= s->loops[s->depth - 1].start && is_math_call(s, i, functions))
+		fact(s, KW_M_C_MATH_CALL, i);
 	if (s->doubles || !s->depth)
 		return;
 	if (kw_tokens_hold(s->t, i, i + 1, functions) && kw_token_is(s->t, i + 1, "("))
