@@ -425,26 +425,36 @@ static enum kw_status fill_patterns(struct filler *x)
 	return status;
 }
 
+/* What the parent is bound by where it takes longest; NULL: not known. */
+static const char *bound_of(const struct kw_verdict *v)
+{
+	const struct kw_case_result *longest = NULL;
+
+	for (size_t i = 0; v && i < v->case_count; i++)
+		if (v->cases[i].has_times && (!longest || v->cases[i].times.median_ns > longest->times.median_ns))
+			longest = &v->cases[i];
+	return longest ? longest->sol_bound : NULL;
+}
+
 /* Of this family first on this device; failures are said to be such. */
 static enum kw_status fill_memory(struct filler *x)
 {
 	const struct kw_task *t = x->f->task;
+	struct kw_memory_about about = { .device = x->f->hardware ? x->f->hardware->name : "", .bound = bound_of(x->f->parent_verdict),
+					 .before_ms = x->f->memory_before_ms };
 	struct kw_memory_row *rows = NULL;
-	const char *words;
 	size_t n = 0;
 	enum kw_status status;
 
 	if (!x->f->memory || !t)
 		return KW_OK;
-	words = kw_arena_printf(x->arena, "%s %s", family(x), t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "");
-	status = words ? kw_store_memory_recall(x->f->memory, words, x->f->memory_before_ms, MEMORIES_MAX, x->arena, &rows, &n, x->err)
-		       : no_memory(x);
+	about.family = family(x);
+	about.dtype = t->input_count ? kw_dtype_name(t->inputs[0].dtype) : "";
+	status = kw_store_memory_recall(x->f->memory, &about, MEMORIES_MAX, x->arena, &rows, &n, x->err);
 	for (size_t i = 0; i < n && status == KW_OK; i++) {
 		const struct kw_memory_row *r = &rows[i];
 		bool note = strcmp(r->kind, "note") == 0, good = note || strcmp(r->outcome, "ok") == 0;
 
-		if (strcmp(r->kind, "kernel") == 0) /* shown whole, among the patterns */
-			continue;
 		kw_buf_printf(&x->text, "- %s%s", good ? "" : "DID NOT WORK: ", r->name);
 		if (!note)
 			kw_buf_printf(&x->text, " on %s: %s", r->device, r->outcome);

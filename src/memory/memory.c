@@ -18,14 +18,25 @@ static const char *first_dtype(const struct kw_task *t)
 					       : KW_F32);
 }
 
+/* "; bound by memory", of the first case that was timed; "" when none was. */
+static const char *bound(const struct kw_verdict *v, struct kw_arena *a)
+{
+	for (size_t i = 0; i < v->case_count; i++)
+		if (v->cases[i].has_times && v->cases[i].sol_bound)
+			return kw_arena_printf(a, "; " KW_MEMORY_BOUND "%s", v->cases[i].sol_bound);
+	return "";
+}
+
 static const char *story(const struct kw_task *t, const struct kw_candidate *c,
 			 const struct kw_verdict *v, const char *family, struct kw_arena *a)
 {
-	return kw_arena_printf(a, "task %s (%s, %s): %s\ncandidate %s, %s%s%s\n%s", t->name, family,
+	const char *bound_by = bound(v, a);
+
+	return !bound_by ? NULL : kw_arena_printf(a, "task %s (%s, %s): %s\ncandidate %s, %s%s%s\n%s%s", t->name, family,
 			       first_dtype(t), t->expr ? t->expr : t->reference_c ? "reference in C" : "reference in PyTorch",
 			       c->name ? c->name : "?", c->origin ? c->origin : "?",
 			       v->tune && *v->tune ? ", tune " : "", v->tune ? v->tune : "",
-			       v->summary);
+			       v->summary, bound_by);
 }
 
 enum kw_status kw_memory_learn(struct kw_store *memory, const struct kw_task *t,

@@ -93,10 +93,7 @@ static enum kw_status read_all(struct kw_query *q, struct kw_arena *a, struct kw
 	return status;
 }
 
-/* A note is of the user, who may write it while a run goes on. */
-#define OF_THEN "(m.when_ms < ? OR m.kind = 'note')"
-
-static enum kw_status search_once(struct kw_store *s, const char *words, const char *between, int64_t before_ms,
+static enum kw_status search_once(struct kw_store *s, const char *words, const char *between,
 				  int64_t limit, struct kw_arena *a, struct kw_memory_row **out,
 				  size_t *count, struct kw_error *err)
 {
@@ -109,13 +106,13 @@ static enum kw_status search_once(struct kw_store *s, const char *words, const c
 	if (match.full)
 		status = kw_fail(err, KW_ERR_USAGE, "", "too many words to search for");
 	else if (match.len == 0)
-		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " WHERE " OF_THEN " ORDER BY m.id DESC LIMIT ?", "ii",
-				     before_ms, limit);
+		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " ORDER BY m.id DESC LIMIT ?", "i",
+				     limit);
 	else
 		status = kw_db_query(s, &q, err,
 				     MEMORY_COLUMNS " JOIN memory_words ON memory_words.rowid = m.id"
-				     " WHERE memory_words MATCH ? AND " OF_THEN " ORDER BY bm25(memory_words), m.id DESC"
-				     " LIMIT ?", "zii", match.ptr, before_ms, limit);
+				     " WHERE memory_words MATCH ? ORDER BY bm25(memory_words), m.id DESC"
+				     " LIMIT ?", "zi", match.ptr, limit);
 	if (status == KW_OK)
 		status = read_all(&q, a, out, count, err);
 	kw_db_end(&q);
@@ -123,26 +120,20 @@ static enum kw_status search_once(struct kw_store *s, const char *words, const c
 	return status;
 }
 
-static enum kw_status search_before(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
-				    struct kw_memory_row **out, size_t *count, struct kw_error *err)
-{
-	int64_t most = limit > 0 ? limit : -1, before = before_ms ? before_ms : INT64_MAX;
-	enum kw_status status;
-
-	*out = NULL;
-	*count = 0;
-	status = search_once(s, words ? words : "", " ", before, most, a, out, count, err);
-	/* Rows with every word; when there is none, rows with some. */
-	if (status == KW_OK && *count == 0 && words && words[0])
-		status = search_once(s, words, " OR ", before, most, a, out, count, err);
-	return status;
-}
-
 enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit,
 				      struct kw_arena *a, struct kw_memory_row **out, size_t *count,
 				      struct kw_error *err)
 {
-	return search_before(s, words, 0, limit, a, out, count, err);
+	int64_t most = limit > 0 ? limit : -1;
+	enum kw_status status;
+
+	*out = NULL;
+	*count = 0;
+	status = search_once(s, words ? words : "", " ", most, a, out, count, err);
+	/* Rows with every word; when there is none, rows with some. */
+	if (status == KW_OK && *count == 0 && words && words[0])
+		status = search_once(s, words, " OR ", most, a, out, count, err);
+	return status;
 }
 
 /* ---- the last answers ---- */
@@ -153,9 +144,7 @@ struct kw_recalled {
 	int64_t version, changes;         /* of the database, when they were found: other handles' writes, and this one's */
 	struct answer {
 		struct kw_arena arena;
-		const char *words;        /* NULL: there is none */
-		int64_t before_ms;
-		int limit;
+		const char *question;     /* NULL: there is none */
 		struct kw_memory_row *rows;
 		size_t count;
 	} answers[RECALLED_MAX];
@@ -166,7 +155,7 @@ static void drop_answers(struct kw_recalled *r)
 {
 	for (size_t i = 0; i < RECALLED_MAX; i++) {
 		kw_arena_release(&r->answers[i].arena);
-		r->answers[i] = (struct answer){ .words = NULL };
+		r->answers[i] = (struct answer){ .question = NULL };
 		kw_arena_init(&r->answers[i].arena, RECALLED_MAX_BYTES);
 	}
 }
@@ -196,10 +185,10 @@ static enum kw_status fresh_answers(struct kw_store *s, struct kw_error *err)
 	return KW_OK;
 }
 
-static struct answer *find_answer(struct kw_recalled *r, const char *words, int64_t before_ms, int limit)
+static struct answer *find_answer(struct kw_recalled *r, const char *question)
 {
 	for (struct answer *n = r->answers; n < r->answers + RECALLED_MAX; n++)
-		if (n->words && n->before_ms == before_ms && n->limit == limit && strcmp(n->words, words) == 0)
+		if (n->question && strcmp(n->question, question) == 0)
 			return n;
 	return NULL;
 }
@@ -227,28 +216,68 @@ static enum kw_status copy_rows(struct kw_arena *a, const struct answer *n, stru
 	return *out && *count == n->count ? KW_OK : kw_db_no_memory(err);
 }
 
-enum kw_status kw_store_memory_recall(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
+/* A note is of the user, who may write it while a run goes on: one that fits comes first. Then this family, and of it what is nearest. */
+static enum kw_status find_like(struct kw_store *s, const struct kw_memory_about *about, const char *words, int64_t limit, struct answer *n,
+				struct kw_error *err)
+{
+	const char *bound = kw_arena_printf(&n->arena, KW_MEMORY_BOUND "%s", about->bound ? about->bound : "?");
+	struct kw_query q = { 0 };
+	struct kw_buf match;
+	enum kw_status status = KW_OK;
+
+	n->rows = NULL;
+	n->count = 0;
+	kw_buf_init(&match, QUERY_MAX_BYTES);
+	safe_query(words, " OR ", &match);
+	if (!bound || match.full)
+		status = kw_db_no_memory(err);
+	else if (match.len)
+		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " JOIN memory_words ON memory_words.rowid = m.id WHERE memory_words MATCH ?"
+				     " AND m.kind <> 'kernel' AND (m.when_ms < ? OR m.kind = 'note')"
+				     " ORDER BY m.kind = 'note' AND m.family IN ('', ?) DESC, m.family = ? DESC,"
+				     " (m.device = ?) + (m.dtype = ?) + (instr(m.text, ?) > 0) DESC, m.id DESC LIMIT ?", "zizzzzzi", match.ptr,
+				     about->before_ms ? about->before_ms : INT64_MAX, about->family, about->family, about->device, about->dtype, bound,
+				     limit);
+	if (status == KW_OK && match.len)
+		status = read_all(&q, &n->arena, &n->rows, &n->count, err);
+	kw_db_end(&q);
+	kw_buf_release(&match);
+	return status;
+}
+
+static enum kw_status ask_anew(struct kw_store *s, const struct kw_memory_about *about, const char *question, int limit, struct answer **out,
+			       struct kw_error *err)
+{
+	struct answer *n = &s->recalled->answers[s->recalled->next];
+	const char *words;
+	enum kw_status status;
+
+	s->recalled->next = (s->recalled->next + 1) % RECALLED_MAX;
+	kw_arena_reset(&n->arena);
+	n->question = NULL;
+	words = kw_arena_printf(&n->arena, "%s %s", about->family, about->dtype);
+	status = words ? find_like(s, about, words, limit, n, err) : kw_db_no_memory(err);
+	if (status == KW_OK && !(n->question = kw_arena_strdup(&n->arena, question)))
+		status = kw_db_no_memory(err);
+	*out = n;
+	return status;
+}
+
+enum kw_status kw_store_memory_recall(struct kw_store *s, const struct kw_memory_about *about, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err)
 {
+	const char *question = kw_arena_printf(a, "%s\n%s\n%s\n%s\n%lld %d", about->family, about->device, about->dtype,
+					       about->bound ? about->bound : "", (long long)about->before_ms, limit);
 	struct answer *n;
-	enum kw_status status = fresh_answers(s, err);
+	enum kw_status status = question ? fresh_answers(s, err) : kw_db_no_memory(err);
 
 	*out = NULL;
 	*count = 0;
 	if (status != KW_OK)
 		return status;
-	n = find_answer(s->recalled, words, before_ms, limit);
-	if (!n) {
-		n = &s->recalled->answers[s->recalled->next];
-		s->recalled->next = (s->recalled->next + 1) % RECALLED_MAX;
-		kw_arena_reset(&n->arena);
-		n->words = NULL;
-		status = search_before(s, words, before_ms, limit, &n->arena, &n->rows, &n->count, err);
-		n->before_ms = before_ms;
-		n->limit = limit;
-		if (status == KW_OK && !(n->words = kw_arena_strdup(&n->arena, words)))
-			status = kw_db_no_memory(err);
-	}
+	n = find_answer(s->recalled, question);
+	if (!n)
+		status = ask_anew(s, about, question, limit, &n, err);
 	return status == KW_OK ? copy_rows(a, n, out, count, err) : status;
 }
 

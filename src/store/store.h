@@ -156,9 +156,16 @@ enum kw_status kw_store_memory_add_all(struct kw_store *s, const struct kw_memor
 enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
-/* The same of what was learnt before a time (and of notes of any time); 0: of all. What is asked again while nothing was added is answered from
- * before: looking through the experience of many runs takes longer than a prompt may. */
-enum kw_status kw_store_memory_recall(struct kw_store *s, const char *words, int64_t before_ms, int limit, struct kw_arena *a,
+/* What was learnt about the like of a task, kernels apart: notes that fit first, then its family; of these what shares device, dtype and bottleneck, then
+ * the newest. What is asked again while nothing was added is answered from before: looking through the experience of many runs takes longer
+ * than a prompt may. */
+struct kw_memory_about {
+	const char *family, *device, *dtype; /* "" when not known */
+	const char *bound;                /* "memory", "cache", "compute"; NULL: not known */
+	int64_t before_ms;                /* of then, notes of any time; 0: of any time */
+};
+#define KW_MEMORY_BOUND "bound by "       /* what a text says of the bottleneck */
+enum kw_status kw_store_memory_recall(struct kw_store *s, const struct kw_memory_about *about, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
 /* The kernel that won on a task of a family, in a backend's language: one of this dtype where there is one, of several the newest. */
 enum kw_status kw_store_memory_kernel(struct kw_store *s, const char *family, const char *backend, const char *dtype, struct kw_arena *a,

@@ -237,11 +237,12 @@ static void test_memory(void)
 	is_str(value, "2", "the last value");
 }
 
-static size_t recalled(const char *words, int64_t before_ms, struct kw_memory_row **rows)
+static size_t recalled(const char *device, const char *bound, int64_t before_ms, struct kw_memory_row **rows)
 {
+	struct kw_memory_about about = { .family = "walrus", .device = device, .dtype = "f32", .bound = bound, .before_ms = before_ms };
 	size_t count = 99;
 
-	is_int(kw_store_memory_recall(s, words, before_ms, 10, &a, rows, &count, &err), KW_OK, "recall '%s'", words);
+	is_int(kw_store_memory_recall(s, &about, 10, &a, rows, &count, &err), KW_OK, "recall %s", device);
 	return count;
 }
 
@@ -251,33 +252,52 @@ static void test_recall(void)
 				     .text = "whole vectors", .when_ms = 100 }, *rows;
 	struct kw_store *other = NULL;
 
-	is_int(recalled("walrus f32", 0, &rows), 2, "what matches some of the words, before anything of all");
+	is_int(recalled("cpu", NULL, 0, &rows), 2, "what has the dtype, before anything of the family");
 	kw_store_memory_add(s, &row, NULL, &err);
-	ok(recalled("walrus f32", 0, &rows) == 1 && rows[0].when_ms == 100, "what was added is there at once");
+	ok(recalled("cpu", NULL, 0, &rows) == 3 && rows[0].when_ms == 100, "what was added is there at once, the family first");
 	is_str(rows[0].text, "whole vectors", "whole");
 	row.when_ms = 200;
 	is_int(kw_store_open(kw_store_dir(s), false, &other, &err), KW_OK, "another handle");
 	kw_store_memory_add(other, &row, NULL, &err);
-	is_int(recalled("walrus f32", 0, &rows), 2, "what another added too");
+	ok(recalled("cpu", NULL, 0, &rows) == 4 && rows[0].when_ms == 200, "what another added too, the newest first");
 	kw_store_memory_forget(other, rows[0].id, &err);
-	ok(recalled("walrus f32", 0, &rows) == 1 && rows[0].when_ms == 100, "and what it took away is not");
-	kw_store_memory_add(other, &row, NULL, &err);
+	ok(recalled("cpu", NULL, 0, &rows) == 3 && rows[0].when_ms == 100, "and what it took away is not");
 	kw_store_close(other);
-	ok(recalled("walrus f32", 200, &rows) == 1 && rows[0].when_ms == 100, "of before a time");
-	row.kind = "note";
+	row.device = "gpu";
 	kw_store_memory_add(s, &row, NULL, &err);
-	is_int(recalled("walrus f32", 200, &rows), 2, "and notes of any");
-	is_int(recalled("walrus f32", 0, &rows), 3, "of all");
-	is_int(recalled("walrus f32", 200, &rows), 2, "each question has its own answer");
+	row.text = "tiles; bound by compute";
+	kw_store_memory_add(s, &row, NULL, &err);
+	row.when_ms = 300;
+	row.text = "loops; bound by memory";
+	kw_store_memory_add(s, &row, NULL, &err);
+	recalled("cpu", NULL, 0, &rows);
+	is_str(rows[0].text, "whole vectors", "of one's own device before newer ones");
+	recalled("gpu", "compute", 0, &rows);
+	is_str(rows[0].text, "tiles; bound by compute", "of one's own bottleneck too");
+	recalled("gpu", NULL, 0, &rows);
+	is_str(rows[0].text, "loops; bound by memory", "without one the newest");
+	recalled("gpu", NULL, 300, &rows);
+	is_str(rows[0].text, "tiles; bound by compute", "of before a time");
+	row.kind = "kernel";
+	row.text = "the kernel of a walrus";
+	kw_store_memory_add(s, &row, NULL, &err);
+	recalled("gpu", NULL, 0, &rows);
+	is_str(rows[0].text, "loops; bound by memory", "kernels are apart");
+	row.kind = "note";
+	row.family = row.device = "";
+	row.text = "a walrus wants whole rows";
+	kw_store_memory_add(s, &row, NULL, &err);
+	recalled("gpu", NULL, 100, &rows);
+	is_str(rows[0].text, "a walrus wants whole rows", "and a note that fits is first, of any time");
 }
 
 static void test_winners(void)
 {
-	struct kw_memory_row row = { .kind = "kernel", .name = "first", .family = "walrus", .device = "cpu", .dtype = "f32", .outcome = "c",
+	struct kw_memory_row row = { .kind = "kernel", .name = "first", .family = "seal", .device = "cpu", .dtype = "f32", .outcome = "c",
 				     .text = "void first" }, got;
 	bool found = true;
 
-	is_int(kw_store_memory_kernel(s, "walrus", "c", "f32", &a, &got, &found, &err), KW_OK, "a family without a kernel");
+	is_int(kw_store_memory_kernel(s, "seal", "c", "f32", &a, &got, &found, &err), KW_OK, "a family without a kernel");
 	ok(!found, "has none");
 	kw_store_memory_add(s, &row, NULL, &err);
 	row.name = "second";
@@ -286,11 +306,11 @@ static void test_winners(void)
 	row.name = "cuda";
 	row.outcome = "cuda";
 	kw_store_memory_add(s, &row, NULL, &err);
-	kw_store_memory_kernel(s, "walrus", "c", "f32", &a, &got, &found, &err);
+	kw_store_memory_kernel(s, "seal", "c", "f32", &a, &got, &found, &err);
 	is_str(found ? got.name : "", "first", "the one of this dtype");
-	kw_store_memory_kernel(s, "walrus", "c", "f64", &a, &got, &found, &err);
+	kw_store_memory_kernel(s, "seal", "c", "f64", &a, &got, &found, &err);
 	is_str(found ? got.name : "", "second", "else the newest");
-	kw_store_memory_kernel(s, "walrus", "opencl", "f32", &a, &got, &found, &err);
+	kw_store_memory_kernel(s, "seal", "opencl", "f32", &a, &got, &found, &err);
 	ok(!found, "none of another language");
 }
 
