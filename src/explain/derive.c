@@ -184,18 +184,26 @@ static void name(struct kw_launch *k)
 			k->value[KW_M_NAME_HALF] = 1;
 }
 
+/* A share that none can be is no evidence of anything: named, and then missing. Clocks that differ make a little more than 100%. */
+static void impossible(struct kw_launch *k)
+{
+	static const int shares[] = { KW_M_DRAM_PCT,	  KW_M_L2_PCT,	     KW_M_L1_PCT,     KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT,
+				      KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT, KW_M_L1_HIT_PCT, KW_M_L2_HIT_PCT };
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		if (k->value[shares[i]] > 105 || k->value[shares[i]] < 0) {
+			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be; it is left out", kw_metric_name(shares[i]),
+					 k->value[shares[i]]);
+			k->value[shares[i]] = NAN;
+		}
+}
+
 /* Values of one launch that cannot be true together are named; each is still used for what it says alone. */
 static void contradictions(struct kw_launch *k)
 {
-	static const int shares[] = { KW_M_DRAM_PCT,	  KW_M_L2_PCT,	     KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT,
-				      KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT, KW_M_L1_HIT_PCT,  KW_M_L2_HIT_PCT };
 	const double *v = k->value;
 	double slots = v[KW_M_SMS] * v[KW_M_BLOCKS_PER_SM], waves = v[KW_M_GRID] / slots;
 
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (v[shares[i]] > 105 || v[shares[i]] < 0)
-			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be",
-					 kw_metric_name(shares[i]), v[shares[i]]);
 	if (v[KW_M_ACHIEVED_PCT] > v[KW_M_OCCUPANCY_PCT] + 3)
 		kw_launches_note(k->owner, k->line, "achieved occupancy (%.4g%%) is over the theoretical one (%.4g%%)",
 				 v[KW_M_ACHIEVED_PCT], v[KW_M_OCCUPANCY_PCT]);
@@ -231,6 +239,7 @@ void kw_explain_derive(struct kw_launch *k)
 				       KW_M_XU_ELAPSED_PCT,   KW_M_LSU_ELAPSED_PCT, KW_M_TENSOR_ELAPSED_PCT };
 	double busy[6], all[6], memory[3];
 
+	impossible(k);
 	name(k);
 	grid(k);
 	occupancy(k);
