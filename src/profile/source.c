@@ -233,14 +233,26 @@ static void declaration(struct kw_scan *s, size_t i)
 
 /* ---- facts ---- */
 
-/* atomicAdd(&bins[threadIdx.x], v): the lanes of a warp have an address each. */
+/* atomicAdd(&bins[threadIdx.x], v), atomicAdd(out + row * n + threadIdx.x, v): the lanes of a warp have an address each. */
 static bool is_own_address(const struct kw_scan *s, size_t from, size_t to)
 {
-	static const char *const folds[] = { "%", "/", ">>", "&", "[", NULL };
+	static const char *const folds[] = { "%", "/", ">>", "&", "[", NULL }, *const scales[] = { "%", "/", ">>", "&", "*", NULL };
+	bool pointer = !kw_token_is(s->t, from, "&");
 
-	for (size_t k = from; k < to; k++)
-		if (kw_token_is(s->t, k, "[") && s->t->list[k].match > k)
-			return holds_lane(s, k + 1, s->t->list[k].match) && !kw_tokens_hold(s->t, k + 1, s->t->list[k].match, folds);
+	for (size_t k = from; k < to; k++) {
+		size_t close = s->t->list[k].match;
+
+		if (kw_token_is(s->t, k, "[") && close > k && !pointer)
+			return holds_lane(s, k + 1, close) && !kw_tokens_hold(s->t, k + 1, close, folds);
+		if (kw_token_is(s->t, k, "[") && close > k) {
+			k = close;
+			continue;
+		}
+		if (pointer && kw_token_is(s->t, k, "threadIdx") && kw_token_is(s->t, k + 2, "x") && !is_any(s->t, k - 1, scales) && !is_any(s->t, k + 3, scales))
+			return true;
+		if (pointer && s->t->list[k].kind == KW_TOKEN_WORD && kw_scan_find(s, k, KW_SCAN_LANE) && !is_any(s->t, k - 1, scales) && !is_any(s->t, k + 1, scales))
+			return true;
+	}
 	return false;
 }
 
@@ -650,6 +662,17 @@ static void template_names(struct kw_scan *s, size_t from, size_t name)
 			add_name(s, i + 1, KW_SCAN_CONSTANT);
 }
 
+/* What threadIdx.x was called in HIP at first: a name of its own. */
+static void hip_names(struct kw_scan *s)
+{
+	for (size_t i = s->from; i < s->to; i++)
+		if (kw_token_is(s->t, i, "hipThreadIdx_x")) {
+			add_name(s, i, KW_SCAN_INTEGER);
+			add_name(s, i, KW_SCAN_LANE);
+			return;
+		}
+}
+
 static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, size_t open, struct kw_launches *out,
 			 enum kw_input_kind kind)
 {
@@ -673,6 +696,7 @@ static void gpu_function(const struct kw_tokens *t, size_t from, size_t name, si
 	for (size_t i = 0; i < sizeof(zero) / sizeof(zero[0]); i++)
 		s->k->value[zero[i]] = 0;
 	template_names(s, from, name);
+	hip_names(s);
 	bounds(s, from, name);
 	body(s);
 	strided(s);

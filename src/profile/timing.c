@@ -147,7 +147,7 @@ static enum event python_event(struct kw_str line, bool device)
 	return NOTHING;
 }
 
-enum { MAX_RANGES = 16, MAX_BLOCKS = 64 };
+enum { MAX_RANGES = 64, MAX_BLOCKS = 64 };
 struct ranges {
 	struct kw_str name[MAX_RANGES];
 	size_t count;
@@ -261,6 +261,50 @@ static void lane_name(struct ranges *r, struct kw_str line)
 		r->name[r->count++] = name;
 }
 
+static bool holds_name(const struct ranges *r, struct kw_str s)
+{
+	for (size_t n = 0; n < r->count; n++)
+		for (size_t i = 0; i + r->name[n].len <= s.len; i++)
+			if (memcmp(s.ptr + i, r->name[n].ptr, r->name[n].len) == 0 && (i == 0 || !in_name(s.ptr[i - 1])) &&
+			    (i + r->name[n].len == s.len || !in_name(s.ptr[i + r->name[n].len])))
+				return true;
+	return false;
+}
+
+/* `idx = tl.load(...)` and what is made of it is data; `i = pid * B + tl.arange(0, B)` and what is made of it an element for each lane. */
+static void assigned(struct ranges *ranged, struct ranges *loaded, struct kw_str line)
+{
+	const char *equals = memchr(line.ptr, '=', line.len);
+	struct kw_str name, value;
+	struct ranges *to;
+
+	if (!equals || equals == line.ptr)
+		return;
+	name = kw_str_trim((struct kw_str){ line.ptr, (size_t)(equals - line.ptr) });
+	value = (struct kw_str){ equals, (size_t)(line.ptr + line.len - equals) };
+	for (size_t i = 0; i < name.len; i++)
+		if (!in_name(name.ptr[i]))
+			return;
+	to = holds(value, "tl.load(") || holds_name(loaded, value) ? loaded : holds(value, "tl.arange(") || holds_name(ranged, value) ? ranged : NULL;
+	if (to && name.len && to->count < MAX_RANGES)
+		to->name[to->count++] = name;
+}
+
+/* Whose address an atomic has: a lane's own, the program's (one atomic for all its lanes), or one that data gives. */
+static void atomic_address(struct kw_launch *kernel, const struct ranges *ranged, const struct ranges *loaded, struct kw_str line)
+{
+	const char *at = memmem(line.ptr, line.len, "tl.atomic_add(", 14), *end = line.ptr + line.len, *p;
+	struct kw_str address;
+	int open = 0;
+
+	for (p = at + 14; p < end && !(open == 0 && *p == ','); p++)
+		open += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
+	address = (struct kw_str){ at + 14, (size_t)(p - at - 14) };
+	if (p == end || holds(address, "tl.load(") || holds_name(loaded, address))
+		return;
+	kw_launch_add_count(kernel, holds(address, "tl.arange(") || holds_name(ranged, address) ? KW_M_CODE_ATOMIC_OWN : KW_M_CODE_ATOMIC_GUARDED, 1);
+}
+
 /* tl.load(x + r * cols + c): neighbouring lanes are a row apart. Blocks of two dimensions have one that runs along memory. */
 static bool is_strided(const struct ranges *r, struct kw_str line)
 {
@@ -286,7 +330,7 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 	bool device = holds(all, "cuda") || holds(all, "triton");
 	struct window w = { .out = out };
 	struct kw_launch *kernel = NULL, *called = NULL, *now;
-	struct ranges lanes = { .count = 0 };
+	struct ranges lanes = { .count = 0 }, ranged = { .count = 0 }, loaded = { .count = 0 };
 	struct blocks blocks = { .count = 0 };
 	size_t kernel_indent = 0;
 	bool named = false;
@@ -317,12 +361,14 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 		if (line.ptr[line.len - 1] == ')')
 			called = NULL;
 		lane_name(&lanes, line);
+		if (kernel)
+			assigned(&ranged, &loaded, line);
 		if (kernel && is_strided(&lanes, line)) {
 			kw_launch_add_count(kernel, KW_M_CODE_STRIDED, 1);
 			kw_launch_place(kernel, KW_M_CODE_STRIDED, number, line);
 		}
 		if (kw_str_starts(line, "@triton.jit")) {
-			lanes.count = 0;
+			lanes.count = ranged.count = loaded.count = 0;
 			kernel = kw_launches_add(out, KW_STR("a Triton kernel"), number);
 			named = false;
 			kernel_indent = indent;
@@ -340,6 +386,7 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 		} else if (kernel && holds(line, "tl.atomic_add")) {
 			kw_launch_add_count(kernel, KW_M_CODE_ATOMIC_GLOBAL, 1);
 			kw_launch_place(kernel, KW_M_CODE_ATOMIC_GLOBAL, number, line);
+			atomic_address(kernel, &ranged, &loaded, line);
 		} else if (kernel && holds(line, "tl.dot")) {
 			kw_launch_add_count(kernel, KW_M_CODE_MATRIX, 1);
 		} else if (kernel && (holds(line, "tl.float64"))) {
