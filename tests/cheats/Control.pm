@@ -12,7 +12,8 @@
 #     //# not-faster NAME [S]   where the verdict is ok: its time may not be under S (a tenth) of that control's
 #     //# flag TEXT             the verdict has a remark with this text
 #     //# patience SECONDS  of the whole (default 120)
-#     //# needs FLAG            a flag of /proc/cpuinfo, sm_NN: a GPU from there on, or landlock; else skipped
+#     //# needs FLAG            a flag of /proc/cpuinfo, sm_NN: a GPU from there on, landlock, or host-memory: an OpenCL device whose
+#                           buffers are the host's (elsewhere what is read beside one is not seen); else skipped
 #     //# alone yes             never beside others
 #     //# only DEVICE           a module that is made for this one
 package Control;
@@ -201,18 +202,25 @@ sub figures {
 	return $text;
 }
 
-# What doctor says of a part; '' when it is well, undef when it is not named.
 my $doctor;
-sub health {
-	my ($part, $name) = @_;
+sub facts {
 	if (!$doctor) {
 		my $r = kwright('doctor', '--json');
 		$doctor = eval { JSON::PP->new->decode($r->{out}) } or die "doctor says nothing that is JSON: $r->{err}\n";
 	}
-	for my $f (@{$doctor->{facts}}) {
-		return $f->{health} eq 'ok' ? '' : $f->{text} if $f->{part} eq $part && $f->{name} eq $name;
-	}
-	return undef;
+	return @{$doctor->{facts}};
+}
+
+# What doctor says of a part; '' when it is well, undef when it is not named.
+sub health {
+	my ($part, $name) = @_;
+	my ($f) = grep { $_->{part} eq $part && $_->{name} eq $name } facts();
+	return $f && ($f->{health} eq 'ok' ? '' : $f->{text});
+}
+sub words {
+	my ($part, $name) = @_;
+	my ($f) = grep { $_->{part} eq $part && $_->{name} eq $name } facts();
+	return $f ? $f->{text} : '';
 }
 
 # A right kernel that asks for it says whether this device is so new.
@@ -243,6 +251,7 @@ sub lacks {
 	my $needs = $h->{needs} or return '';
 	return older_than($1) if $needs =~ /^sm_(\d+)$/;
 	return health('sandbox', 'landlock') if $needs eq 'landlock';
+	return words('device', 'opencl') =~ /\(opencl cpu\)/ ? '' : 'what is read beside a buffer of this device is not seen' if $needs eq 'host-memory';
 	return $cpu =~ /\b\Q$needs\E\b/ ? '' : "this processor has no $needs";
 }
 

@@ -1,6 +1,7 @@
 //# task affine
 //# expect wrong/out_of_bounds
 //# why The neighbour is read without a look at the end.
+//# needs host-memory
 //@ kernel candidate grid=(cdiv(n, 64)) block=(64) args=(x, y, n:i64)
 __kernel void candidate(__global const float *x, __global float *y, long n)
 {
