@@ -184,6 +184,13 @@ void kw_child_kill(struct kw_child *c)
 		c->end = info;
 }
 
+/* Who ends already does so of what came first. */
+bool kw_child_was_ending(struct kw_child *c)
+{
+	kw_child_kill(c);
+	return c->dead && (c->end.si_code == CLD_EXITED || c->end.si_status != SIGKILL);
+}
+
 void kw_child_doom(struct kw_child *c)
 {
 	if (c->process.pid > 0)

@@ -57,6 +57,8 @@ bool kw_child_is_held(const struct kw_child *c);
 void kw_child_stop(struct kw_child *c);
 void kw_child_go(struct kw_child *c);
 void kw_child_kill(struct kw_child *c);
+/* Kills it, and whether it had been ending by itself: a process with much memory, or a GPU's, takes a while to die of a fault. */
+bool kw_child_was_ending(struct kw_child *c);
 /* Kills it too, and does not wait for its end: kw_child_close does. */
 void kw_child_doom(struct kw_child *c);
 

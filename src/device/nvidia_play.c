@@ -333,6 +333,8 @@ static void describe_module(struct gpu_player *p, enum kw_got g, const struct wi
 {
 	struct kw_child *c = &p->process.child;
 
+	if (g == KW_GOT_TIMEOUT && kw_child_was_ending(c))
+		g = KW_GOT_END;
 	if (g == KW_GOT_TIMEOUT) {
 		r->end = KW_PLAY_TIMEOUT;
 		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);

@@ -524,8 +524,9 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	} else if (g == KW_GOT_TIMEOUT && kw_child_is_held(&p->child) && somebody_else(p)) {
 		describe_kill(p, SIGSTOP, r);
 		kw_child_kill(&p->child);
+	} else if (g == KW_GOT_TIMEOUT && kw_child_was_ending(&p->child)) {
+		describe_end(p, r);
 	} else if (g == KW_GOT_TIMEOUT) {
-		kw_child_kill(&p->child);
 		r->end = KW_PLAY_TIMEOUT;
 		snprintf(r->detail, sizeof(r->detail), "no answer within %d ms", timeout_ms);
 	} else if (g == KW_GOT_REPLY && w->nonce == nonce && w->kind == WIRE_MACHINE) {

@@ -1,5 +1,6 @@
 /* The player: what it runs, how it ends, and what it cannot do. Every case is a function of one library that is
  * compiled here, run in a player of its own. */
+#include "device/child.h"
 #include "device/cpu.h"
 #include "device/device.h"
 #include "device/play.h"
@@ -357,6 +358,21 @@ static void *kill_soon(void *arg)
 	return NULL;
 }
 
+static void end_now(void)
+{
+}
+
+static void fault_now(void)
+{
+	raise(SIGSEGV);
+}
+
+static void wait_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
 /* Somebody else ends or stops a player during a call that lasts a quarter of a second. */
 static enum kw_play_end play_killed(bool trusted, int number, int timeout_ms, bool *own_pids)
 {
@@ -412,6 +428,35 @@ static void test_killed(void)
 	is_int(play("raises", 0, TIMEOUT_MS), KW_PLAY_SIGNAL, "so is raise(SIGTERM)");
 	is_int(r.signal, SIGTERM, "with its number");
 	ok(!r.blocked_syscall, "and no offence");
+}
+
+/* What is killed because it gives no answer may have been dying of something else. */
+static bool was_ending(void (*does)(void))
+{
+	struct kw_child c;
+	pid_t pid = fork();
+	bool was;
+
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		does();
+		_exit(3);
+	}
+	kw_child_init(&c);
+	if (pid < 0 || !ok(kw_child_adopt(&c, pid, -1, 0, &err) == KW_OK, "a process"))
+		return false;
+	while (does != wait_for_ever && !kw_child_has_ended(&c))
+		kw_sleep_ns(1000000);
+	was = kw_child_was_ending(&c);
+	kw_child_close(&c);
+	return was;
+}
+
+static void test_was_ending(void)
+{
+	ok(was_ending(end_now), "it ended");
+	ok(was_ending(fault_now), "it died of a fault");
+	ok(!was_ending(wait_for_ever), "it would not have ended");
 }
 
 static void test_refused(void)
@@ -596,6 +641,7 @@ static void test_cases(void)
 	test_large();
 	test_ends();
 	test_killed();
+	test_was_ending();
 	test_refused();
 	test_floods();
 	test_background();
