@@ -139,18 +139,20 @@ counts '0 passed, 0 failed, 1 skipped' 1 "nothing at all is no success" "$tmp/no
 # Ends by itself only when its first line has been seen.
 program shown "echo ok 1; for i in \$(seq 600); do grep -q '^ok 1' '$tmp/out' && break; sleep 0.1; done
 	grep -q '^ok 1' '$tmp/out' || printf 'not '; echo ok 2; echo 1..2"
-V=1 JOBS=1 "$top/tools/run-tests" "$tmp/shown" 2>&1 | cat > "$tmp/out"
+: > "$tmp/out"
+V=1 JOBS=1 "$top/tools/run-tests" "$tmp/shown" 2>&1 | cat >> "$tmp/out"
 grep -q '^2 passed, 0 failed, 0 skipped$' "$tmp/out"
 ok $? "run-tests: a line is shown when its test ends"
 program alone "echo \$\$ > '$tmp/pid'; echo ok 1; exec sleep 100"
-V=1 JOBS=1 "$top/tools/run-tests" "$tmp/alone" > "$tmp/out" 2>&1 &
+: > "$tmp/out"
+V=1 JOBS=1 "$top/tools/run-tests" "$tmp/alone" >> "$tmp/out" 2>&1 &
 i=0
 while [ $i -lt 600 ] && ! grep -q '^ok 1' "$tmp/out"; do sleep 0.1; i=$((i + 1)); done
 kill $!
-wait $!
+wait $! 2> /dev/null
 i=0
 while [ $i -lt 600 ] && kill -0 "$(cat "$tmp/pid")" 2> /dev/null; do sleep 0.1; i=$((i + 1)); done
-! kill -0 "$(cat "$tmp/pid")" 2> /dev/null && grep -q '^ok 1' "$tmp/out"
+[ -s "$tmp/pid" ] && ! kill -0 "$(cat "$tmp/pid")" 2> /dev/null && grep -q '^ok 1' "$tmp/out"
 ok $? "run-tests: cut off, it has shown what there was and its programs end too"
 
 # tests/cheats/run.
@@ -192,6 +194,7 @@ controls 1 0 "a plan that is refused where a verdict is wanted fails" input cu_p
 controls 0 0 "a kernel as fast as another passes" ok/ cu_warm_policy
 controls 1 0 "a remark that is missing fails" ok/ cu_pdl_pair
 FAKE_FLAG="needs a person's eye" controls 0 0 "and one that is there passes" ok/ cu_pdl_pair
+: > "$tmp/out"
 FAKE_SLOW=cu_never_written FAKE_SHOWN=cu_copied_input FAKE_OUT=$tmp/out \
 	controls 1 0 "several at once: the same" wrong/unwritten --jobs 3 $two
 [ "$(sed -n 's/^.*ok [0-9]* - \(cu_[a-z_]*\).*/\1/p' "$tmp/out" | tr '\n' ' ')" = "cu_copied_input cu_never_written " ]
