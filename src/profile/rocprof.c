@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/alloc.h"
 #include "profile/csv.h"
 #include "profile/input.h"
 
@@ -135,8 +136,8 @@ struct reader {
 	struct kw_csv csv;
 	int at[COLUMNS], line;	    /* at: -1 where there is no such column */
 	short counter[MAX_COLUMNS]; /* the row of `counters`, -1: none */
-	size_t columns, next,
-		known; /* next: launch that a row is likely about; known: counters that were read */
+	size_t columns, known;	    /* known: counters that were read */
+	size_t *slots, slot_count;  /* launches by kernel and dispatch: place + 1; 0: free */
 	bool headed, timed, joined; /* joined: another file with its own row of names began */
 	char unknown[200];	    /* names of counters without a meaning here */
 };
@@ -200,7 +201,6 @@ static bool head(struct reader *r)
 			add_unknown(r, kw_str_trim(r->csv.field[i]));
 	r->joined = r->headed && any;
 	r->headed = r->headed || any;
-	r->next = 0;
 	return any;
 }
 
@@ -228,9 +228,47 @@ static struct kw_str plain(struct kw_str name)
 	return name;
 }
 
-static bool is_launch(const struct kw_launch *k, struct kw_str kernel, struct kw_str id)
+static uint32_t hash(uint32_t h, struct kw_str s)
 {
-	return kw_str_eqz(id, k->id) && kw_str_eqz(kernel, k->kernel);
+	for (size_t i = 0; i < s.len; i++)
+		h = (h ^ (unsigned char)s.ptr[i]) * 16777619u;
+	return h;
+}
+
+/* Where a launch of this kernel and dispatch is, or would be. */
+static size_t slot_of(const struct reader *r, struct kw_str kernel, struct kw_str id)
+{
+	size_t i = hash(hash(2166136261u, id), kernel) & (r->slot_count - 1);
+
+	for (; r->slots[i]; i = (i + 1) & (r->slot_count - 1)) {
+		const struct kw_launch *k = r->out->list[r->slots[i] - 1];
+
+		if (kw_str_eqz(id, k->id) && kw_str_eqz(kernel, k->kernel))
+			break;
+	}
+	return i;
+}
+
+/* At most half full. False: out of memory. */
+static bool room_for_one(struct reader *r)
+{
+	size_t *old = r->slots, cap = r->slot_count ? r->slot_count * 2 : 64;
+
+	if (r->out->count * 2 < r->slot_count)
+		return true;
+	r->slots = kw_calloc(cap, sizeof(*r->slots));
+	if (!r->slots) {
+		r->slots = old;
+		return false;
+	}
+	r->slot_count = cap;
+	for (size_t i = 0; i < r->out->count; i++) {
+		const struct kw_launch *k = r->out->list[i];
+
+		r->slots[slot_of(r, kw_str_from(k->kernel), kw_str_from(k->id))] = i + 1;
+	}
+	kw_free(old);
+	return true;
 }
 
 /* Rows of one dispatch, a counter each, follow each other, or a counter's rows go over all
@@ -240,25 +278,22 @@ static struct kw_launch *launch_of(struct reader *r, struct kw_str kernel, struc
 {
 	struct kw_launches *l = r->out;
 	struct kw_launch *k;
+	size_t slot;
 
-	if (id.len && (r->joined || r->at[COUNTER] >= 0)) {
-		for (size_t i = 0; i < 2 && r->next + i < l->count; i++)
-			if (is_launch(l->list[r->next + i], kernel, id)) {
-				r->next += i;
-				return l->list[r->next];
-			}
-		for (size_t i = 0; i < l->count; i++)
-			if (is_launch(l->list[i], kernel, id)) {
-				r->next = i;
-				return l->list[i];
-			}
+	if (!room_for_one(r)) {
+		l->full = true;
+		return NULL;
 	}
+	slot = slot_of(r, kernel, id);
+	if (r->slots[slot] && id.len && (r->joined || r->at[COUNTER] >= 0))
+		return l->list[r->slots[slot] - 1];
 	k = kw_launches_add(l, kernel, r->line);
 	if (!k)
 		return NULL;
-	k->id = kw_launches_intern(l, id);
+	k->id = kw_arena_str(l->arena, id);
+	k->id = k->id ? k->id : "";
 	k->value[KW_M_GPU] = k->value[KW_M_HIP] = 1;
-	r->next = l->count - 1;
+	r->slots[slot] = l->count;
 	return k;
 }
 
@@ -463,4 +498,5 @@ void kw_read_rocprof(const char *text, size_t len, struct kw_launches *out)
 					 : "a row a dispatch";
 	missing(&r);
 	kw_csv_release(&r.csv);
+	kw_free(r.slots);
 }
