@@ -126,5 +126,7 @@ enum kw_status kw_nvidia_run(struct kw_player *p, const int *order, int n, int t
 void kw_nvidia_player_stop(struct kw_player *p);
 int64_t kw_nvidia_linger(struct kw_player *p, int64_t ns);
 const char *kw_nvidia_layers(const struct kw_player *p);
+/* An error of the driver, and its words: what the kernel did. */
+void kw_nvidia_describe_fault(int number, struct kw_play_result *r, const char *words);
 
 #endif
