@@ -138,7 +138,8 @@ enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int
 
 /* ---- the last answers ---- */
 
-enum { RECALLED_MAX = 4, RECALLED_MAX_BYTES = 16 << 20 };
+/* TOLD_MAX: characters of a text; a longer one has no room in any prompt. */
+enum { RECALLED_MAX = 4, RECALLED_MAX_BYTES = 64 << 20, TOLD_MAX = 64 << 10 };
 
 struct kw_recalled {
 	int64_t version, changes;         /* of the database, when they were found: other handles' writes, and this one's */
@@ -233,10 +234,10 @@ static enum kw_status find_like(struct kw_store *s, const struct kw_memory_about
 		status = kw_db_no_memory(err);
 	else if (match.len)
 		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " JOIN memory_words ON memory_words.rowid = m.id WHERE memory_words MATCH ?"
-				     " AND m.kind <> 'kernel' AND (m.when_ms < ? OR m.kind = 'note')"
+				     " AND m.kind <> 'kernel' AND (m.when_ms < ? OR m.kind = 'note') AND length(m.text) <= ?"
 				     " ORDER BY m.kind = 'note' AND m.family IN ('', ?) DESC, m.family = ? DESC,"
-				     " (m.device = ?) + (m.dtype = ?) + (instr(m.text, ?) > 0) DESC, m.id DESC LIMIT ?", "zizzzzzi", match.ptr,
-				     about->before_ms ? about->before_ms : INT64_MAX, about->family, about->family, about->device, about->dtype, bound,
+				     " (m.device = ?) + (m.dtype = ?) + (instr(m.text, ?) > 0) DESC, m.id DESC LIMIT ?", "ziizzzzzi", match.ptr,
+				     about->before_ms ? about->before_ms : INT64_MAX, (int64_t)TOLD_MAX, about->family, about->family, about->device, about->dtype, bound,
 				     limit);
 	if (status == KW_OK && match.len)
 		status = read_all(&q, &n->arena, &n->rows, &n->count, err);

@@ -289,6 +289,10 @@ static void test_recall(void)
 	kw_store_memory_add(s, &row, NULL, &err);
 	recalled("gpu", NULL, 100, &rows);
 	is_str(rows[0].text, "a walrus wants whole rows", "and a note that fits is first, of any time");
+	row.text = kw_arena_printf(&a, "%s%100000d", row.text, 7);
+	kw_store_memory_add(s, &row, NULL, &err);
+	recalled("gpu", NULL, 0, &rows);
+	is_str(rows[0].text, "a walrus wants whole rows", "but for one that no prompt has room for");
 }
 
 static void test_winners(void)
