@@ -8,6 +8,7 @@
 
 /* 2,000 resamples, fewer when there are so many samples that the interval is narrow anyway. */
 enum { RESAMPLES = 2000, FEWEST_RESAMPLES = 200, DRAWS = 1 << 20 };
+enum { TURNS_SHARE = 3 }; /* a part of the limit */
 #define CLOCKS_DIFFER 0.05
 #define CLOCKS_DIFFER_NS 2e4
 
@@ -245,4 +246,11 @@ done:
 bool kw_times_differ(const struct kw_times *a, const struct kw_times *b)
 {
 	return a->ci_high_ns > 0 && b->ci_high_ns > 0 && (a->ci_high_ns < b->ci_low_ns || b->ci_high_ns < a->ci_low_ns);
+}
+
+int64_t kw_turns_begin(int64_t begin_ns, int64_t now_ns, int64_t limit_ns)
+{
+	int64_t latest = now_ns - (limit_ns - limit_ns / TURNS_SHARE);
+
+	return begin_ns < latest ? latest : begin_ns;
 }

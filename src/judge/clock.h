@@ -18,5 +18,8 @@ void kw_interval_widen(double at, double share, double *low, double *high);
 /* Ratio of medians a/b with its interval, made likewise, paired by turn (ABBA): samples i of both come from the same turn. */
 void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high);
 bool kw_times_differ(const struct kw_times *a, const struct kw_times *b);  /* both have intervals, which do not overlap */
+/* From when the limit of time of a case's turns counts, where it was begun at begin_ns and they can start at now_ns: a third of it is left for
+ * them, however long baselines took to be ready. PyTorch alone takes longer to import than the whole, and three turns were all there was. */
+int64_t kw_turns_begin(int64_t begin_ns, int64_t now_ns, int64_t limit_ns);
 
 #endif

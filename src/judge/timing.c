@@ -14,6 +14,8 @@
 
 #define MAX_SAMPLES 400
 #define LONG_CALL_NS 1000000   /* from here on: single calls */
+#define MODULE_BATCH_NS 2e6    /* long enough beside what starting a batch takes; filling and comparing more takes time from other turns */
+#define MODULE_CALLS 16
 #define MOST_WAITS 16          /* turns that may wait for a compiler */
 #define TEXT_OF(x) #x
 #define NUMBER(x) TEXT_OF(x)
@@ -676,6 +678,14 @@ static enum kw_status count_case(struct turns *t, struct kw_error *err)
 	return st;
 }
 
+/* A batch of short calls. What PyTorch does in a call takes longer than a short kernel, and its batches need not all slots. */
+static int calls_of_batch(const struct stage *s, double call_ns)
+{
+	double calls = fmax(MODULE_CALLS, ceil(MODULE_BATCH_NS / fmax(call_ns, 1)));
+
+	return s->module.spec && !s->w->j->dev->ops->compute && calls < s->slots ? (int)calls : s->slots;
+}
+
 enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 {
 	struct turns *t = kw_calloc(1, sizeof *t);
@@ -696,11 +706,12 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 		st = warm_up(t, &call_ns, err);
 	kw_log(KW_LOG_DEBUG, "judge: a call takes %.3f ms", call_ns * 1e-6);
 	t->anew = false;
-	t->batch = call_ns <= LONG_CALL_NS ? s->slots : s->w->j->dev->batches_by_slope ? 2 : 1;
+	t->batch = call_ns <= LONG_CALL_NS ? calls_of_batch(s, call_ns) : s->w->j->dev->batches_by_slope ? 2 : 1;
 	if (st == KW_OK && !s->w->failed && s->module.spec && t->batch > 1)
 		st = one_at_a_time(t, err);
 	if (st == KW_OK && !s->w->failed && !s->module.spec && t->batch == 1)
 		st = two_in_a_row(t, err);
+	begin = kw_turns_begin(begin, kw_now_ns(), s->w->o.time_limit_ns);
 	for (int i = 0; st == KW_OK && !s->w->failed && !enough(t, kw_now_ns() - begin); i++) {
 		if (kw_interrupted())
 			st = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted");

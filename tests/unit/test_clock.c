@@ -141,5 +141,8 @@ int main(void)
 	kw_ratio_interval(a, b, 0, &ratio, &low, &high);
 	ok(ratio == 0, "no samples, no ratio");
 	test_few();
+	is_int(kw_turns_begin(1000, 1500, 3000), 1000, "what is ready soon is limited from its beginning");
+	is_int(kw_turns_begin(1000, 3000, 3000), 1000, "as long as a third is left");
+	is_int(kw_turns_begin(1000, 90000, 3000), 88000, "a third is left where getting ready took longer than all of it");
 	return done();
 }
