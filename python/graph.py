@@ -3,7 +3,9 @@
 Nothing is computed here and no tensor has memory: the graph is made with fake tensors.
 """
 import contextlib
+import gc
 import re
+import sys
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -89,9 +91,28 @@ def short_recurrences():
             op._dispatch_cache.clear()
 
 
+class Still(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+def import_exporter():
+    """What torch.export imports when it is first called is more than PyTorch itself, and all of it stays: looking for garbage in that would be a
+    quarter of the time."""
+    if "torch.export._trace" in sys.modules or not gc.isenabled():
+        return
+    gc.disable()
+    try:
+        torch.export.export(Still(), (torch.empty(1),), strict=False).run_decompositions(torch.export.default_decompositions())
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def export(model, args, kwargs):
     """The graph of a module whose tensors are fake, with known operators whole and the others taken apart."""
     torch.backends.mha.set_fastpath_enabled(False)
+    import_exporter()
     with torch.no_grad(), short_recurrences():
         program = torch.export.export(model, tuple(args), dict(kwargs), strict=False)
         table = torch.export.default_decompositions()

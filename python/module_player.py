@@ -177,6 +177,7 @@ def prepare(driver, trusted):
                           KMP_AFFINITY="disabled")
         # A pool of compilers would go on beside a measurement.
         os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    gc.disable()  # imports make much that stays: looking for garbage in it is a tenth of them
     import torch
     import torch.autograd.profiler
     import torch.nn.functional
@@ -190,6 +191,7 @@ def prepare(driver, trusted):
         torch.cuda.is_available = available
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
+    gc.enable()
 
 
 def import_triton(interpreted):
