@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { NUMBER_MAX = 999999, PROMPT_MAX_BYTES = 16 << 20 };
+enum { NUMBER_MAX = 999999, PROMPT_MAX_BYTES = 16 << 20, NAME_MAX_BYTES = 200 };
 /* An answer that is written in place is taken once nobody has it open for writing and it has stood still for this long. */
 static const int64_t poll_ns = 150 * 1000000ll;
 /* Likewise, where the file system does not tell who has it open. */
@@ -190,6 +190,30 @@ static enum kw_status await(const struct mailbox *m, const struct kw_ask *a, con
 	return kw_fail(err, KW_ERR_INTERRUPTED, path, "interrupted while waiting for this answer");
 }
 
+/* "<!-- model: NAME -->", as the first line of an answer, says who gave it. What else stands there is the answer's own. */
+static enum kw_status take_name(struct kw_answer *out, struct kw_error *err)
+{
+	static const char before[] = "<!-- model:", after[] = "-->";
+	struct kw_str rest = kw_str_from(out->text), line;
+	const char *name;
+
+	if (!kw_str_split(&rest, '\n', &line) || !rest.ptr)
+		return KW_OK;
+	line = kw_str_trim(line);
+	if (line.len < sizeof(before) + sizeof(after) || memcmp(line.ptr, before, sizeof(before) - 1) != 0 ||
+	    memcmp(line.ptr + line.len - (sizeof(after) - 1), after, sizeof(after) - 1) != 0)
+		return KW_OK;
+	line = kw_str_trim((struct kw_str){ line.ptr + sizeof(before) - 1, line.len - (sizeof(before) - 1) - (sizeof(after) - 1) });
+	if (!line.len || line.len > NAME_MAX_BYTES)
+		return KW_OK;
+	name = kw_arena_str(&out->arena, line);
+	if (!name)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for an answer");
+	out->model = name;
+	out->text = rest.ptr; /* to the end of the same text */
+	return KW_OK;
+}
+
 static enum kw_status read_answer(const char *path, struct kw_answer *out, struct kw_error *err)
 {
 	struct stat st;
@@ -210,6 +234,8 @@ static enum kw_status read_answer(const char *path, struct kw_answer *out, struc
 	}
 	if (status == KW_OK)
 		status = kw_answer_take_text(out, text.ptr ? text.ptr : "", text.len, err);
+	if (status == KW_OK)
+		status = take_name(out, err);
 	kw_buf_release(&text);
 	return status;
 }

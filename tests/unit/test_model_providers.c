@@ -201,15 +201,17 @@ static void test_mailbox(void)
 	/* Answered in the other order, the first by a rename, the second in place. */
 	snprintf(path, sizeof(path), "%s/0002.answer.md", dir);
 	snprintf(draft, sizeof(draft), "%s/draft", dir);
-	spew(draft, "answer b");
+	spew(draft, "<!-- model: a-model 2 -->\nanswer b\n<!-- model: no name -->\n");
 	rename(draft, path);
 	pthread_join(t[1], NULL);
 	is_int(b[1].status, KW_OK, "the second is answered first");
-	is_str(b[1].answer.text, "answer b", "with its own text");
+	is_str(b[1].answer.text, "answer b\n<!-- model: no name -->\n", "with its own text");
+	is_str(b[1].answer.model, "a-model 2", "by whom its first line names");
 	snprintf(path, sizeof(path), "%s/0001.answer.md", dir);
 	spew(path, "answer a");
 	pthread_join(t[0], NULL);
 	is_str(b[0].answer.text, "answer a", "then the first");
+	is_str(b[0].answer.model, spec, "which does not say by whom");
 	kw_answer_release(&b[0].answer);
 	kw_answer_release(&b[1].answer);
 	kw_model_close(m);
