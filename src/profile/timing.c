@@ -297,6 +297,8 @@ static void atomic_address(struct kw_launch *kernel, const struct ranges *ranged
 	struct kw_str address;
 	int open = 0;
 
+	if (!at)
+		return;
 	for (p = at + 14; p < end && !(open == 0 && *p == ','); p++)
 		open += (*p == '(' || *p == '[') - (*p == ')' || *p == ']');
 	address = (struct kw_str){ at + 14, (size_t)(p - at - 14) };
