@@ -66,8 +66,8 @@ static bool is_of_floats(const struct kw_scan *s, size_t from, size_t to)
 			continue;
 		if (is_any(s->t, i, floats))
 			return true;
-		if (!kw_scan_find(s, i, KW_SCAN_INTEGER) && !kw_scan_find(s, i, KW_SCAN_LANE) && !kw_scan_is_constant(s, i) && !is_any(s->t, i, kw_scan_integers) && !is_any(s->t, i + 1, behind) &&
-		    !kw_token_is(s->t, i - 1, ".") && !kw_token_is(s->t, i - 1, "->") && !kw_token_is(s->t, i, "const") && !kw_token_is(s->t, i, "auto"))
+		if (!kw_scan_find(s, i, KW_SCAN_INTEGER) && !kw_scan_find(s, i, KW_SCAN_LANE) && !kw_scan_is_constant(s, i) &&
+		    !is_any(s->t, i, kw_scan_integers) && !is_any(s->t, i + 1, behind) && !kw_token_is(s->t, i - 1, ".") && !kw_token_is(s->t, i - 1, "->") && !kw_token_is(s->t, i, "const") && !kw_token_is(s->t, i, "auto"))
 			return true;
 	}
 	return false;
