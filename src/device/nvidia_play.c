@@ -385,9 +385,6 @@ static enum kw_status ask_module(struct gpu_player *p, const void *command, size
 		}
 		g = await_module(p, deadline, &w, &when);
 	}
-	/* One that died may take a while to be gone: what it has on the device goes first. */
-	if (g == KW_GOT_TIMEOUT && await_module(p, kw_now_ns() + (int64_t)FAULT_TIMEOUT_MS * 1000000, &more, &when) == KW_GOT_END)
-		g = KW_GOT_END;
 	r->wall_ns = when - begin;
 	if (g == KW_GOT_INTERRUPTED) {
 		kw_child_kill(&p->process.child);

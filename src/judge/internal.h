@@ -219,9 +219,9 @@ void kw_expected_free(struct kw_judge *j);
 enum kw_status kw_stage_module(struct stage *s, struct kw_error *err);
 /* What any Python player is told of a case. in_place: what is updated in place is handed over where the answer is expected. */
 json_t *kw_stage_spec(const struct stage *s, const char *file, const char *stand_in, bool in_place);
-/* Operations of PyTorch that the first call used: a remark, or the verdict where the task refuses libraries. */
 /* Whether the next call is one whose operations are looked at: every one that no clock sees where libraries are refused, else until some are seen. */
 bool kw_module_is_watched(const struct stage *s);
+/* Operations of PyTorch that a watched call used: a remark, or the verdict where the task refuses libraries. */
 void kw_module_operations(struct stage *s, const struct kw_play_result *r);
 /* Of the candidate's player. */
 struct kw_player_opts kw_stage_player_opts(const struct stage *s, bool writable_inputs);

@@ -637,7 +637,8 @@ static enum kw_status first_call(struct turns *t, struct kw_error *err)
 static void note_clock(const struct turns *t)
 {
 	if (t->s->module.spec && t->batches > 2 && 2 * t->claimed_less > t->batches)
-		kw_note(t->s->w, "by its own clock calls take less than by the judge's, which counts: it waited for a core, or somebody changed that clock");
+		kw_note(t->s->w, "by its own clock calls take less than by the judge's, which counts: it waited for a core, or somebody changed "
+				 "that clock");
 }
 
 /* One more batch, with the kernel's counters around it, and the device's own clock where it has one. It is neither timed nor compared: counting could cost time. */
