@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/job.h"
 #include "base/file.h"
 #include "ops/internal.h"
 
@@ -256,8 +257,7 @@ static enum kw_status copy_kw_h(struct writer *w, struct kw_error *err)
 
 	if (!w->backend->header)
 		return KW_OK;
-	status = kw_data_read(w->backend->header, &w->arena, &text, &len, err);
-
+	status = kw_build_header(w->backend->header, &w->arena, &text, &len, err);
 	return status == KW_OK ? kw_file_write(path, text, len, err) : status;
 }
 

@@ -14,7 +14,7 @@ static void check(struct kw_task *t)
 	struct kw_arena a;
 
 	must(t->name && t->perf_count >= 1 && t->perf_count <= t->case_count && t->input_count >= 1);
-	must(t->expr || (t->reference_c && t->output_count));
+	must(t->expr || t->reference_torch || (t->reference_c && t->output_count));
 	kw_arena_init(&a, 16 << 20);
 	for (size_t i = 0; i < t->case_count; i++) {
 		must(kw_case_env(t, &t->cases[i], &a, &env, &err) == KW_OK);

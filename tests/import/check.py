@@ -220,7 +220,7 @@ def main():
         what_inputs_are(folder)
         what_models_are(folder)
         bad_files(folder)
-    print("1..%d" % count, file=tap)
+    print("1..%d" % count, file=tap, flush=True)
     return 1 if failed else 0
 
 
