@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "ops/explain_internal.h"
 #include "profile/ncu.h"
+#include "profile/trace.h"
 
 enum { HEAD_BYTES = 1 << 20, WHOLE_BYTES = 64 << 20, CHUNK_BYTES = 1 << 18, LINE_BYTES = 4 << 20, NCU_MS = 600000,
        NCU_BYTES = 1 << 30 };
@@ -133,6 +134,24 @@ static enum kw_status stream(int fd, const char *path, struct kw_buf *b, struct 
 		s = read_more(fd, path, b, CHUNK_BYTES, &ended, err);
 	}
 	kw_ncu_finish(&r);
+	return s;
+}
+
+/* A trace of any size, in the same way. */
+static enum kw_status stream_trace(int fd, const char *path, struct kw_buf *b, bool ended, struct kw_launches *out, struct kw_error *err)
+{
+	struct kw_trace t;
+	enum kw_status s = KW_OK;
+
+	kw_trace_init(&t, out);
+	for (;;) {
+		kw_trace_add(&t, b->ptr, b->len);
+		kw_buf_reset(b);
+		if (ended || s != KW_OK)
+			break;
+		s = read_more(fd, path, b, CHUNK_BYTES, &ended, err);
+	}
+	kw_trace_finish(&t);
 	return s;
 }
 
@@ -341,6 +360,8 @@ static enum kw_status read_input(const char *path, struct kw_explained_input *in
 	}
 	if (s == KW_OK && in->kind == KW_INPUT_NCU) {
 		s = read_ncu(fd, path, in, &b, set, a, err);
+	} else if (s == KW_OK && in->kind == KW_INPUT_TRACE) {
+		s = stream_trace(fd, path, &b, ended, &in->launches, err);
 	} else if (s == KW_OK) {
 		if (!ended)
 			s = read_more(fd, path, &b, WHOLE_BYTES, &ended, err);

@@ -54,8 +54,8 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 void kw_read_ncu(const char *text, size_t len, struct kw_launches *out);      /* input.c */
 void kw_read_table(const char *text, size_t len, struct kw_launches *out);    /* table.c: sweeps, timings, launches */
 void kw_read_rocprof(const char *text, size_t len, struct kw_launches *out);   /* rocprof.c */
-void kw_read_trace(const char *text, size_t len, struct kw_launches *out);     /* torch_profile.c */
-void kw_read_torch_table(const char *text, size_t len, struct kw_launches *out);
+void kw_read_trace(const char *text, size_t len, struct kw_launches *out);     /* trace.c */
+void kw_read_torch_table(const char *text, size_t len, struct kw_launches *out); /* torch_table.c */
 void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out); /* perf_stat.c */
 void kw_read_ptx(const char *text, size_t len, struct kw_launches *out);      /* machine.c */
 void kw_read_sass(const char *text, size_t len, struct kw_launches *out);     /* machine.c */

@@ -4,6 +4,7 @@
 #include "profile/csv.h"
 #include "profile/input.h"
 #include "profile/ncu.h"
+#include "profile/trace.h"
 
 #include "tap.h"
 
@@ -262,6 +263,53 @@ static void test_notes(void)
 	   "a second export with another order begins anew");
 }
 
+/* Pieces of `step` bytes: where a text is cut says nothing. */
+static void read_trace_by(const char *text, size_t step, struct kw_launches *l)
+{
+	size_t len = strlen(text);
+	struct kw_trace t;
+
+	kw_launches_init(l, &arena, "t.json");
+	kw_trace_init(&t, l);
+	for (size_t i = 0; i < len; i += step)
+		kw_trace_add(&t, text + i, len - i < step ? len - i : step);
+	kw_trace_finish(&t);
+}
+
+static void test_trace(void)
+{
+	/* Braces and quotes in a name, an event that is broken, a list of another key, devices behind the events. */
+	static const char text[] =
+		"{ \"other\": [ {\"cat\": \"kernel\", \"name\": \"no\", \"ts\": 1, \"dur\": 1} ],\n"
+		"\"traceEvents\": [\n"
+		"{\"cat\": \"kernel\", \"name\": \"a<{\\\"]}>\", \"ts\": 1, \"dur\": 2, \"args\": {\"device\": 3, \"grid\": [7, 1, 1], \"block\": [64, 1, 1]}},\n"
+		"{\"cat\": \"cpu_op\", \"name\": \"kernel\", \"args\": {\"dims\": [[1], []]}},\n"
+		"{\"cat\": \"kernel\", \"name\": nan},\n"
+		"{\"cat\": \"Kernel\", \"name\": \"a<{\\\"]}>\", \"ts\": 5, \"dur\": 4, \"args\": {\"device\": 3, \"grid\": [7, 1, 1], \"block\": [64, 1, 1]}},\n"
+		"{\"cat\": \"kernel\", \"name\": \"a<{\\\"]}>\", \"ts\": 9, \"dur\": 1, \"args\": {\"device\": 3, \"grid\": [8, 1, 1], \"block\": [64, 1, 1]}}\n"
+		"], \"deviceProperties\": [ {\"id\": 3, \"name\": \"NVIDIA H200\"} ] }\n";
+	static const size_t steps[] = { 1, 7, 64, sizeof(text) };
+	struct kw_launches l;
+
+	for (size_t i = 0; i < 4; i++) {
+		read_trace_by(text, steps[i], &l);
+		ok(l.count == 2 && strcmp(l.list[0]->kernel, "a<{\"]}>") == 0 && same(l.list[0]->value[KW_M_DURATION_NS], 3000) &&
+			   same(l.list[0]->value[KW_M_INVOCATIONS], 2) && l.list[1]->grid[0] == 8,
+		   "a trace in pieces of %zu bytes", steps[i]);
+		ok(strcmp(l.list[1]->device, "NVIDIA H200") == 0, "its device, told last");
+		ok(l.note_count > 0 && l.notes[0].line == 5, "the broken event, by its line");
+	}
+	/* Cut at any byte: what stands before is used, and nothing else happens. */
+	for (size_t n = 0; n + 1 < sizeof(text); n++) {
+		char *cut = kw_arena_strndup(&arena, text, n);
+
+		read_trace_by(cut, n + 1, &l);
+		ok(l.count <= 2, "a trace that is cut after %zu bytes", n);
+	}
+	read_trace_by("{ \"traceEvents\": [ nonsense", 100, &l);
+	ok(l.count == 0 && l.note_count > 0 && l.notes[0].line == 1, "what is no event is named");
+}
+
 int main(void)
 {
 	kw_arena_init(&arena, 64 << 20);
@@ -274,6 +322,7 @@ int main(void)
 	test_csv();
 	test_kinds();
 	test_notes();
+	test_trace();
 	kw_arena_release(&arena);
 	return done();
 }
