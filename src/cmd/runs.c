@@ -77,10 +77,25 @@ static enum kw_status list(const struct kw_cmd *cmd, struct kw_error *err)
 }
 
 /* The records of a run, a line each: what `runs verify` reads elsewhere. */
-static void records(const struct kw_report *r)
+static enum kw_status records(const struct kw_cmd *cmd, const struct kw_report *r, struct kw_error *err)
 {
-	for (size_t i = 0; i < r->verdict_count; i++)
-		printf("%s\n", r->verdicts[i].record);
+	struct kw_store *s;
+	struct kw_verdict_row row;
+	struct kw_arena a;
+	enum kw_status status = kw_store_open(cmd->env.store_dir, true, &s, err);
+
+	if (status != KW_OK)
+		return status;
+	kw_arena_init(&a, 512 << 20);
+	for (size_t i = 0; i < r->verdict_count && status == KW_OK; i++) {
+		status = kw_store_verdict_get(s, r->verdicts[i].id, &a, &row, err);
+		if (status == KW_OK)
+			printf("%s\n", row.record);
+		kw_arena_reset(&a);
+	}
+	kw_arena_release(&a);
+	kw_store_close(s);
+	return status;
 }
 
 /* What models were asked and answered, a call a line: a dataset. */
@@ -180,7 +195,7 @@ static enum kw_status show(const struct kw_cmd *cmd, const struct own *own, stru
 	if (own->calls) {
 		status = calls(cmd, &r, err);
 	} else if (own->record) {
-		records(&r);
+		status = records(cmd, &r, err);
 	} else if (cmd->json) {
 		status = kw_print_json(kw_report_json(&r), err);
 	} else if (r.verdict_count == 0) {

@@ -448,6 +448,8 @@ static enum kw_status find_verdict(struct server *s, const struct entry *e, stru
 
 	kw_arena_init(&a, 256 << 20);
 	status = kw_store_verdict_list(s->store, e->run_id, &a, &rows, &n, s->err);
+	if (status == KW_OK && n)
+		status = kw_store_verdict_get(s->store, rows[n - 1].id, &a, &rows[n - 1], s->err);
 	if (status == KW_OK && n) {
 		status = kw_report_verdict_load(&rows[n - 1], &v, s->err);
 		how->verdict_id = rows[n - 1].id;

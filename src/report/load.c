@@ -67,15 +67,16 @@ static bool add_points(struct kw_report *r)
 	return true;
 }
 
-static enum kw_status load_best(struct kw_report *r, struct kw_error *err)
+static enum kw_status load_best(struct kw_report *r, struct kw_store *s, struct kw_error *err)
 {
 	enum kw_status status;
 
 	for (size_t i = 0; i < r->verdict_count; i++) {
 		if (r->verdicts[i].id != r->run.best_verdict_id)
 			continue;
-		r->best_row = r->verdicts[i];
-		status = kw_report_verdict_load(&r->best_row, &r->best, err);
+		status = kw_store_verdict_get(s, r->verdicts[i].id, &r->arena, &r->best_row, err);
+		if (status == KW_OK)
+			status = kw_report_verdict_load(&r->best_row, &r->best, err);
 		r->has_best = status == KW_OK;
 		r->proven = r->has_best && !kw_run_state_open(r->run.state);
 		return status;
@@ -141,7 +142,7 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 	if (status == KW_OK && !add_points(r))
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the report");
 	if (status == KW_OK)
-		status = load_best(r, err);
+		status = load_best(r, s, err);
 	if (status == KW_OK)
 		status = load_shortfalls(r, s, err);
 	if (status == KW_OK)

@@ -180,7 +180,7 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 	"(SELECT v." what " FROM verdicts v JOIN runs r ON r.id = v.run_id" \
 	" WHERE v.run_id = runs.id AND v.class = 'ok' AND v.median_ns > 0" \
 	" AND (v.effort NOT LIKE 'screen%' OR r.state IN ('RUNNING', 'INTERRUPTED', 'FAILED'))" \
-	" AND NOT EXISTS (SELECT 1 FROM verdicts w WHERE w.run_id = v.run_id" \
+	" AND NOT EXISTS (SELECT 1 FROM verdicts w INDEXED BY verdicts_run WHERE w.run_id = v.run_id" \
 	" AND w.candidate_sha = v.candidate_sha AND w.class NOT IN ('ok', 'not_applicable')" \
 	" AND (w.tune = v.tune OR w.class = 'cheat'))" \
 	" ORDER BY CASE v.effort WHEN 'final' THEN 0 WHEN 'full' THEN 1 ELSE 2 END," \

@@ -103,6 +103,14 @@ static const char *const steps[] = {
 
 	/* 8: the kernels that won, without looking at all experience. */
 	"CREATE INDEX memory_kernels ON memory (family, outcome) WHERE kind = 'kernel';",
+
+	/* 9: what lists are made of, in their order, without the records and sources between which it stands: of 10,000 verdicts
+	 * that is a tenth of the pages, and by verdicts_run they came in the order of hashes. */
+	("CREATE INDEX verdicts_list ON verdicts (run_id, id, round, effort, task_name, candidate_sha, tune, class, subclass, summary,"
+	 " median_ns, speedup, sol, when_ms);"
+	 "CREATE INDEX candidates_names ON candidates (sha, name);"
+	 "DROP INDEX verdicts_run;"
+	 "CREATE INDEX verdicts_run ON verdicts (run_id, candidate_sha, tune, effort, class);"),
 };
 
 int kw_schema_version(void)

@@ -41,7 +41,7 @@ struct kw_verdict_row {
 	int64_t id, run_id;
 	int round;
 	const char *candidate_sha, *candidate_name, *tune, *cls, *subclass, *summary, *record; /* record: JSON */
-	const char *effort, *task_name, *sha; /* sha: of the record */
+	const char *effort, *task_name, *sha; /* sha: of the record; both are "" in a list */
 	double median_ns, speedup, sol;   /* geometric means over the timed perf cases; 0: none */
 	int64_t when_ms;
 };
@@ -85,6 +85,7 @@ enum kw_status kw_store_candidate_get(struct kw_store *s, const char *sha256, st
  * "full", "final". */
 enum kw_status kw_store_verdict_put(struct kw_store *s, int64_t run_id, int round, const char *effort,
 				    const struct kw_verdict *v, int64_t *id, struct kw_error *err);
+/* In their order, without their records: those may be a hundred times as much as all else. */
 enum kw_status kw_store_verdict_list(struct kw_store *s, int64_t run_id, struct kw_arena *a, struct kw_verdict_row **out,
 				     size_t *count, struct kw_error *err);
 enum kw_status kw_store_verdict_get(struct kw_store *s, int64_t id, struct kw_arena *a, struct kw_verdict_row *out,

@@ -138,10 +138,13 @@ enum kw_status kw_store_verdict_put(struct kw_store *s, int64_t run_id, int roun
 	return status;
 }
 
-#define VERDICT_COLUMNS \
+/* record, sha: columns, or "''": what stands behind a record is on other pages of the file, which a list has no need to read. */
+#define VERDICT_COLUMNS(record, sha) \
 	"SELECT v.id, ifnull(v.run_id, 0), v.round, v.candidate_sha, ifnull(c.name, ''), v.tune," \
-	" v.class, v.subclass, v.summary, v.record, v.median_ns, v.speedup, v.sol, v.when_ms," \
-	" v.effort, v.task_name, v.sha FROM verdicts v LEFT JOIN candidates c ON c.sha = v.candidate_sha"
+	" v.class, v.subclass, v.summary, v.median_ns, v.speedup, v.sol, v.when_ms," \
+	" v.effort, v.task_name, " record ", " sha " FROM verdicts v"
+#define AND_CANDIDATE " LEFT JOIN candidates c INDEXED BY candidates_names ON c.sha = v.candidate_sha"
+#define WHOLE_VERDICT VERDICT_COLUMNS("v.record", "v.sha")
 
 static bool read_verdict(struct kw_query *q, struct kw_arena *a, struct kw_verdict_row *r)
 {
@@ -154,13 +157,13 @@ static bool read_verdict(struct kw_query *q, struct kw_arena *a, struct kw_verdi
 	r->cls = kw_db_text(q, 6, a);
 	r->subclass = kw_db_text(q, 7, a);
 	r->summary = kw_db_text(q, 8, a);
-	r->record = kw_db_text(q, 9, a);
-	r->median_ns = kw_db_f64(q, 10);
-	r->speedup = kw_db_f64(q, 11);
-	r->sol = kw_db_f64(q, 12);
-	r->when_ms = kw_db_i64(q, 13);
-	r->effort = kw_db_text(q, 14, a);
-	r->task_name = kw_db_text(q, 15, a);
+	r->median_ns = kw_db_f64(q, 9);
+	r->speedup = kw_db_f64(q, 10);
+	r->sol = kw_db_f64(q, 11);
+	r->when_ms = kw_db_i64(q, 12);
+	r->effort = kw_db_text(q, 13, a);
+	r->task_name = kw_db_text(q, 14, a);
+	r->record = kw_db_text(q, 15, a);
 	r->sha = kw_db_text(q, 16, a);
 	return r->candidate_sha && r->candidate_name && r->tune && r->cls && r->subclass &&
 	       r->summary && r->record && r->effort && r->task_name && r->sha;
@@ -175,7 +178,7 @@ enum kw_status kw_store_verdict_list(struct kw_store *s, int64_t run_id, struct 
 	size_t n = 0;
 	bool more = true;
 	enum kw_status status = kw_db_query(s, &q, err,
-					    VERDICT_COLUMNS " WHERE v.run_id IS nullif(?, 0)"
+					    VERDICT_COLUMNS("''", "''") AND_CANDIDATE " WHERE v.run_id IS nullif(?, 0)"
 							    " ORDER BY v.id", "i", run_id);
 
 	while (status == KW_OK) {
@@ -209,7 +212,7 @@ enum kw_status kw_store_verdict_get(struct kw_store *s, int64_t id, struct kw_ar
 {
 	struct kw_query q;
 	bool found = false;
-	enum kw_status status = kw_db_query(s, &q, err, VERDICT_COLUMNS " WHERE v.id = ?", "i", id);
+	enum kw_status status = kw_db_query(s, &q, err, WHOLE_VERDICT AND_CANDIDATE " WHERE v.id = ?", "i", id);
 
 	if (status == KW_OK)
 		status = first_verdict(&q, a, out, &found, err);
@@ -225,7 +228,7 @@ enum kw_status kw_store_verdict_find(struct kw_store *s, int64_t run_id, const c
 {
 	struct kw_query q;
 	enum kw_status status = kw_db_query(s, &q, err,
-					    VERDICT_COLUMNS " WHERE v.run_id IS nullif(?, 0)"
+					    WHOLE_VERDICT " INDEXED BY verdicts_run" AND_CANDIDATE " WHERE v.run_id IS nullif(?, 0)"
 					    " AND v.candidate_sha = ? AND v.tune = ? AND v.effort = ?"
 					    " ORDER BY v.id DESC LIMIT 1", "izzz", run_id,
 					    candidate_sha, tune ? tune : "", effort);

@@ -345,6 +345,49 @@ static void test_add_all(void)
 	is_int(added, 1, "it can");
 }
 
+/* How many steps of SQLite's machine, and pages of the file, it takes to say what a run of n verdicts did. */
+static void cost_of_run(int n, int *steps, int *pages)
+{
+	struct kw_store *own = NULL;
+	struct kw_verdict_row *rows;
+	struct kw_run_row r;
+	char name[40];
+	int64_t run = new_run(s), id;
+	size_t count = 0;
+	int unused;
+
+	for (int i = 0; i < n; i++) {
+		struct kw_verdict v;
+
+		snprintf(name, sizeof(name), "%d-%d", (i * 7919) % n, n);
+		make_verdict(&v, name, "", i % 3 ? 100 + i : 0);
+		memset(v.evidence, 'e', sizeof(v.evidence) - 1);
+		kw_store_verdict_put(s, run, 1, "full", &v, &id, NULL);
+		kw_verdict_release(&v);
+	}
+	*steps = *pages = 0;
+	if (kw_store_open(kw_store_dir(s), true, &own, &err) != KW_OK)
+		return;
+	kw_store_run_get(own, run, &a, &r, &err);
+	kw_store_verdict_list(own, run, &a, &rows, &count, &err);
+	for (size_t i = 0; i < KW_DB_KEPT; i++)
+		*steps += own->kept[i].st ? sqlite3_stmt_status(own->kept[i].st, SQLITE_STMTSTATUS_VM_STEP, 0) : 0;
+	sqlite3_db_status(own->db, SQLITE_DBSTATUS_CACHE_MISS, pages, &unused, 0);
+	ok((int)count == n && r.evaluations == n && r.best_ns < 102.5, "a run of %d verdicts, and its best", n);
+	ok(rows[n - 1].record[0] == '\0' && rows[n - 1].id == id, "in their order, without records");
+	kw_store_close(own);
+}
+
+static void test_many(void)
+{
+	int few_steps, few_pages, steps, pages;
+
+	cost_of_run(50, &few_steps, &few_pages);
+	cost_of_run(500, &steps, &pages);
+	ok(few_steps > 0 && steps < 15 * few_steps, "ten times as many take ten times as long: %d and %d steps", few_steps, steps);
+	ok(pages > 0 && pages < 250, "what the 500 records stand in is not read: %d pages", pages);
+}
+
 int main(void)
 {
 	kw_arena_init(&a, 64 << 20);
@@ -360,6 +403,7 @@ int main(void)
 	test_recall();
 	test_winners();
 	test_add_all();
+	test_many();
 	kw_store_close(s);
 	kw_arena_release(&a);
 	return done();
