@@ -313,7 +313,8 @@ static const char *without_findings(const struct kw_explained *e, const struct k
 	for (int m = 0; m < KW_M_COUNT; m++)
 		known += kw_launch_has(k, m);
 	if (isnan(e->roof_pct) && isnan(k->value[KW_M_DURATION_NS]) &&
-	    (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) || kw_launch_has(k, KW_M_STACK) || kw_launch_has(k, KW_M_CODE_MATRIX)))
+	    (kw_launch_has(k, KW_M_CODE_BARRIER) || kw_launch_has(k, KW_M_C_LOOPS) || kw_launch_has(k, KW_M_LOOPS_VECTOR) ||
+	     kw_launch_has(k, KW_M_STACK) || kw_launch_has(k, KW_M_CODE_MATRIX)))
 		return e->count ? "no rule finds a fault in the code, only what may be worth a look; what limits it takes a profile"
 				: "no rule finds a fault in the code; what limits it takes a profile";
 	if (isnan(e->roof_pct))

@@ -86,8 +86,11 @@ static const struct {
 	{ "No kernels were profiled", NULL, KW_INPUT_NCU },
 	{ "==PROF== ", NULL, KW_INPUT_NCU },
 	{ "==ERROR== ", NULL, KW_INPUT_NCU },
-	{ "Time (%)", "Total Time (ns)", KW_INPUT_NSYS },
+	{ "Time (%)", "Total Time (", KW_INPUT_NSYS },
+	{ "Time(%)", "Total Time (", KW_INPUT_NSYS },
+	{ "CorrId", "GrdX", KW_INPUT_NSYS },
 	{ "Performance counter stats for", NULL, KW_INPUT_PERF_STAT },
+	{ "\"counter-value\"", "\"event\"", KW_INPUT_PERF_STAT },
 	{ "\n.version ", "\n.target ", KW_INPUT_PTX },
 	{ "//--------------------- .text.", NULL, KW_INPUT_SASS },
 	{ "/*0000*/", ";", KW_INPUT_SASS },
@@ -109,6 +112,9 @@ static const struct {
 	{ "Traceback (most recent call last)", NULL, KW_INPUT_LOG },
 	{ "catastrophic error:", NULL, KW_INPUT_LOG },
 	{ "CUDA error:", NULL, KW_INPUT_LOG },
+	{ ": warning #", NULL, KW_INPUT_LOG },
+	{ ": remark: loop not vectorized", NULL, KW_INPUT_LOG },
+	{ ": remark: vectorized loop", NULL, KW_INPUT_LOG },
 };
 
 /* Source, by what the languages have alone. */
@@ -268,6 +274,8 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 		kw_read_ncu(text, len, out);
 		return true;
 	case KW_INPUT_NSYS:
+		kw_read_nsys(text, len, out);
+		return true;
 	case KW_INPUT_TABLE:
 		kw_read_table(text, len, out);
 		return true;

@@ -17,7 +17,7 @@
 	X(BINARY, "a binary file")                          \
 	X(NCU, "an Nsight Compute export")                  \
 	X(NCU_REPORT, "an Nsight Compute report file")      \
-	X(NSYS, "an Nsight Systems summary")                \
+	X(NSYS, "a report of Nsight Systems")               \
 	X(TABLE, "a table of times")                        \
 	X(PERF_STAT, "counters of perf stat")               \
 	X(CUBIN, "a CUDA object (cubin)")                   \
@@ -53,6 +53,7 @@ bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct
 /* --- one reader a file --- */
 void kw_read_ncu(const char *text, size_t len, struct kw_launches *out);      /* input.c */
 void kw_read_table(const char *text, size_t len, struct kw_launches *out);    /* table.c: sweeps, timings, launches */
+void kw_read_nsys(const char *text, size_t len, struct kw_launches *out);      /* nsys.c */
 void kw_read_rocprof(const char *text, size_t len, struct kw_launches *out);   /* rocprof.c */
 void kw_read_trace(const char *text, size_t len, struct kw_launches *out);     /* trace.c */
 void kw_read_torch_table(const char *text, size_t len, struct kw_launches *out); /* torch_table.c */

@@ -401,9 +401,15 @@ static void vote(const char *p, size_t n, int *comma, int *point)
 		*(p[last] == ',' ? comma : point) += 1;
 }
 
+/* Fields stand in quotes: not the name in "==PROF== Profiling "k" - 0" before a page of text. */
+static bool has_quoted_rows(const char *text, size_t len)
+{
+	return (len && *text == '"') || memmem(text, len, "\n\"", 2) || memmem(text, len, "\",", 2) || memmem(text, len, "\";", 2);
+}
+
 enum kw_number_style kw_number_style_of(const char *text, size_t len)
 {
-	bool quotes = memchr(text, '"', len) != NULL;
+	bool quotes = has_quoted_rows(text, len);
 	bool semicolons = memchr(text, ';', len) != NULL;
 	int comma = 0, point = 0;
 

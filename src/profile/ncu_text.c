@@ -230,15 +230,35 @@ static bool rule_line(struct kw_ncu *r, struct kw_str bare)
 static bool only_dashes(struct kw_str s)
 {
 	for (size_t i = 0; i < s.len; i++)
-		if (s.ptr[i] != '-' && s.ptr[i] != ' ')
+		if (s.ptr[i] != '-' && s.ptr[i] != ' ' && s.ptr[i] != ':')
 			return false;
 	return s.len > 0;
+}
+
+/* "| Duration | us | 120.5 |", as people paste tables: the same with blanks. out is as long as the line is at most. */
+static struct kw_str without_bars(struct kw_str bare, char *out, size_t out_bytes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < bare.len && n + 2 < out_bytes; i++) {
+		out[n++] = bare.ptr[i] == '|' ? ' ' : bare.ptr[i];
+		if (bare.ptr[i] == '|')
+			out[n++] = ' ';
+	}
+	return (struct kw_str){ out, n };
 }
 
 void kw_ncu_text_line(struct kw_ncu *r, struct kw_str line)
 {
 	struct kw_str bare = kw_str_trim(line);
+	char bars[512];
 
+	if (bare.len > 2 && *bare.ptr == '|' && bare.ptr[bare.len - 1] == '|') {
+		line = without_bars(bare, bars, sizeof(bars));
+		bare = kw_str_trim(line);
+		if (!r->now && r->mode == KW_NCU_NOTHING && kw_str_starts(bare, "Metric Name") && (r->now = kw_launches_add(r->out, KW_STR(""), r->line)))
+			r->out->form = "Nsight Compute details page, text";
+	}
 	if (launch_line(r, bare))
 		return;
 	/* A notebook that shows the sections alone. */

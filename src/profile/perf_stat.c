@@ -1,8 +1,9 @@
-/* What `perf stat` prints, as text or with -x. */
+/* What `perf stat` prints, as text, with -x or with -j. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "profile/csv.h"
 #include "profile/input.h"
 
@@ -84,6 +85,29 @@ static bool text_line(struct kw_launch *k, struct kw_str line, enum kw_number_st
 	return true;
 }
 
+/* {"counter-value" : "1234.56", "unit" : "msec", "event" : "task-clock", ...}; the decimal mark is the locale's here too. */
+static void json_line(struct kw_launch *k, struct kw_str line, int number, enum kw_number_style style)
+{
+	json_error_t e;
+	json_t *j = json_loadb(line.ptr, line.len, 0, &e);
+
+	if (j)
+		value(k, kw_str_from(kw_json_get_str(j, "counter-value", "")), kw_str_from(kw_json_get_str(j, "unit", "")),
+		      kw_str_from(kw_json_get_str(j, "event", "")), style);
+	else
+		kw_launches_note(k->owner, number, "this is no JSON that can be read: %.160s", e.text);
+	json_decref(j);
+}
+
+/* Nothing of the processor was counted, as on most virtual machines. */
+static void note_no_counters(struct kw_launch *k)
+{
+	if (k->unknown_count && !kw_launch_has(k, KW_M_CPU_CYCLES) && !kw_launch_has(k, KW_M_CPU_INST) && !kw_launch_has(k, KW_M_CACHE_MISSES))
+		kw_launches_note(k->owner, k->line,
+				 "the processor's counters could not be read: a virtual machine often does not pass them on, and "
+				 "/proc/sys/kernel/perf_event_paranoid of over 2 keeps them from users");
+}
+
 void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
 {
 	struct kw_str rest = { text, len }, line;
@@ -93,8 +117,8 @@ void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
 	int n = 0;
 
 	/* "1.234.567 cycles" and "0,53 seconds": perf writes as the locale wants. */
-	for (size_t m = 0; m < 2; m++) {
-		static const char *const marks[] = { " CPUs utilized", " seconds time" };
+	for (size_t m = 0; m < 3; m++) {
+		static const char *const marks[] = { " CPUs utilized", " seconds time", "\", \"unit\" : \"msec\"" };
 		const char *at = memmem(text, len, marks[m], strlen(marks[m]));
 
 		for (const char *p = at; at && p > text && p[-1] != ' ' && p[-1] != '\n'; p--)
@@ -129,10 +153,14 @@ void kw_read_perf_stat(const char *text, size_t len, struct kw_launches *out)
 		}
 		if (kw_str_trim(line).len == 0 || *kw_str_trim(line).ptr == '#')
 			continue;
-		if (!memmem(line.ptr, line.len, "  ", 2) && kw_csv_split(&csv, kw_str_trim(line)) && csv.count >= 3)
+		if (*kw_str_trim(line).ptr == '{')
+			json_line(k, kw_str_trim(line), n, style);
+		else if (!memmem(line.ptr, line.len, "  ", 2) && kw_csv_split(&csv, kw_str_trim(line)) && csv.count >= 3)
 			value(k, csv.field[0], csv.field[1], csv.field[2], style);
 		else
 			text_line(k, line, style);
 	}
+	for (size_t i = 0; i < out->count; i++)
+		note_no_counters(out->list[i]);
 	kw_csv_release(&csv);
 }

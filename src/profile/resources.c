@@ -143,6 +143,9 @@ static void vector_line(struct kw_launches *out, struct kw_launch **now, struct 
 	if (!*now)
 		return;
 	(*now)->value[KW_M_GPU] = 0;
+	/* clang says of a loop that it did not take it, and in a line of its own why. */
+	if (!vectorised && (*now)->places && (*now)->places->metric == KW_M_LOOPS_SCALAR && (*now)->places->line == number)
+		return;
 	kw_launch_add_count(*now, vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, 1);
 	kw_launch_place(*now, vectorised ? KW_M_LOOPS_VECTOR : KW_M_LOOPS_SCALAR, number, KW_STR(""));
 }
@@ -265,11 +268,20 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 
 bool kw_read_vector_line(struct kw_str line, int *number, bool *vectorised)
 {
+	/* gcc's -fopt-info-vec-all; clang's -Rpass=loop-vectorize and -Rpass-missed, of which the -analysis gives reasons. */
+	static const char *const took[] = { "optimized: loop vectorized", "remark: vectorized loop" },
+				 *const left[] = { "missed: couldn't vectorize loop", "remark: loop not vectorized", "remark: the cost-model indicates that "
+										"vectorization is not beneficial" };
 	const char *colon = memchr(line.ptr, ':', line.len);
+	bool missed = false;
 
 	*number = 0;
-	*vectorised = memmem(line.ptr, line.len, "optimized: loop vectorized", 26) != NULL;
-	if (!colon || (!*vectorised && !memmem(line.ptr, line.len, "missed: couldn't vectorize loop", 31)))
+	*vectorised = false;
+	for (size_t i = 0; i < sizeof(took) / sizeof(took[0]); i++)
+		*vectorised = *vectorised || memmem(line.ptr, line.len, took[i], strlen(took[i]));
+	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+		missed = missed || memmem(line.ptr, line.len, left[i], strlen(left[i]));
+	if (!colon || (!*vectorised && !missed))
 		return false;
 	for (const char *p = colon + 1; p < line.ptr + line.len && isdigit((unsigned char)*p); p++)
 		*number = *number < 100000000 ? *number * 10 + (*p - '0') : *number;

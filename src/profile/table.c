@@ -1,4 +1,4 @@
-/* Plain tables: launches with a few figures, a sweep over grids, times with and without waiting, a summary of Nsight Systems. */
+/* Plain tables: launches with a few figures, a sweep over grids, times with and without waiting. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +76,8 @@ static int metric_of(struct column *c)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s", "usec", "msec", "seconds", NULL };
 	static const char *const times[] = { "duration", "time",    "avg",     "mean",	   "median",
-					     "runtime",	 "elapsed", "latency", "avg time", NULL };
+					     "runtime",	 "elapsed", "latency", "avg time",
+					     "zeit",	 "dauer",   "laufzeit", "temps",   "tiempo",   NULL };
 	static const char *const counts[] = { "instances", "calls", "launches", "invocations", NULL };
 
 	/* A column that is called "ms" and nothing else. */

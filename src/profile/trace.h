@@ -7,25 +7,18 @@
  *     kw_trace_finish(&t);
  *
  * Most events of a trace are of the host. Only those of the device are parsed, each by itself, so memory holds one event, a span of time for
- * each, and what is found. Launches of one kernel with one grid and block are one launch with their mean time. Any thread. */
+ * each, and what is found. Any thread. */
 #ifndef KW_PROFILE_TRACE_H
 #define KW_PROFILE_TRACE_H
 
 #include "base/json.h"
-#include "profile/launches.h"
+#include "profile/device_events.h"
 
-struct kw_trace_span {
-	double begin, end;                /* us */
-};
 enum kw_trace_part { KW_TRACE_BETWEEN, KW_TRACE_DEVICES, KW_TRACE_EVENT };
 struct kw_trace {
-	struct kw_launches *out;
-	size_t first;                     /* launches before it are not of this trace */
+	struct kw_device_events events;
 	json_t *devices;
-	int64_t *device_of;               /* of each launch: they may be named behind the events */
-	struct kw_trace_span *spans;
-	size_t span_count, span_cap;
-	bool left_out, seen, odd;         /* seen: the list of events began; odd: it holds what is no event */
+	bool seen, odd;                   /* seen: the list of events began; odd: it holds what is no event */
 	/* where in the text */
 	struct kw_buf text;               /* of the part that is being read */
 	enum kw_trace_part part;

@@ -70,6 +70,8 @@ static void test_styles(void)
 		{ "a;b\n1,5;2,5\n", KW_NUMBER_COMMA },
 		{ "a,b\n1,5\n2,25\n", KW_NUMBER_POINT },
 		{ "  Duration   us   1,25\n", KW_NUMBER_COMMA },
+		{ "==PROF== Profiling \"k\" - 0: 0%....100% - 9 passes\nloss 0.5\n  Duration   us   1,25\n  Grid Size    4.096\n  Threads    1.048.576\n",
+		  KW_NUMBER_COMMA },
 		{ "no numbers", KW_NUMBER_POINT },
 	};
 
