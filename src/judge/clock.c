@@ -204,43 +204,67 @@ static double safe_ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
-void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high)
+struct span {
+	size_t begin, end;
+};
+
+static struct span turn_of(const size_t *from, size_t n, size_t m, size_t i)
 {
-	size_t rounds = n ? resample_count(n) : 0;
-	struct ranked *scratch = n ? kw_alloc(n * sizeof(*scratch)) : NULL;
-	double *sorted = n ? kw_alloc(2 * n * sizeof(*sorted)) : NULL;
-	size_t *rank = n ? kw_alloc(2 * n * sizeof(*rank)) : NULL;
-	uint32_t *counts = n ? kw_alloc(2 * n * sizeof(*counts)) : NULL;
-	double *ratios = n ? kw_alloc(rounds * sizeof(*ratios)) : NULL;
+	size_t begin = i ? from[i] : 0, end = i + 1 < n ? from[i + 1] : m;
+
+	return (struct span){ begin, end > begin ? end : begin + 1 };
+}
+
+void kw_ratio_interval(const double *a, size_t n, const double *b, size_t m, const size_t *from, double *ratio, double *low, double *high)
+{
+	bool any = n > 0 && m > 0;
+	size_t rounds = any ? resample_count(n + m) : 0;
+	struct ranked *scratch = any ? kw_alloc((n > m ? n : m) * sizeof(*scratch)) : NULL;
+	double *sorted = any ? kw_alloc((n + m) * sizeof(*sorted)) : NULL;
+	size_t *rank = any ? kw_alloc((n + m) * sizeof(*rank)) : NULL;
+	uint32_t *counts = any ? kw_alloc((n + m) * sizeof(*counts)) : NULL;
+	double *ratios = any ? kw_alloc(rounds * sizeof(*ratios)) : NULL;
+	double *turns = any ? kw_alloc(n * sizeof(*turns)) : NULL;
 	uint64_t state = 2;
 
 	*ratio = *low = *high = 0;
-	if (!scratch || !sorted || !rank || !counts || !ratios)
+	if (!scratch || !sorted || !rank || !counts || !ratios || !turns)
 		goto done;
 	rank_side(a, n, scratch, sorted, rank);
-	rank_side(b, n, scratch, sorted + n, rank + n);
-	*ratio = safe_ratio(middle(sorted, n), middle(sorted + n, n));
+	rank_side(b, m, scratch, sorted + n, rank + n);
+	*ratio = safe_ratio(middle(sorted, n), middle(sorted + n, m));
 	if (n == 1)
 		goto done;
 	for (size_t r = 0; r < rounds; r++) {
-		memset(counts, 0, 2 * n * sizeof(*counts));
+		size_t drawn = 0;
+
+		memset(counts, 0, (n + m) * sizeof(*counts));
 		for (size_t i = 0; i < n; i++) {
 			size_t turn = draw(&state, n);
+			struct span t = turn_of(from, n, m, turn);
 
 			counts[rank[turn]]++;
-			counts[n + rank[n + turn]]++;
+			for (size_t k = t.begin; k < t.end; k++)
+				counts[n + rank[n + k]]++;
+			drawn += t.end - t.begin;
 		}
 		ratios[r] = safe_ratio(counted_median(sorted, counts, n),
-				       counted_median(sorted + n, counts + n, n));
+				       counted_median(sorted + n, counts + n, drawn));
 	}
 	percentiles(ratios, rounds, low, high);
-	widen_of_few(a, b, n, *ratio, low, high);
+	for (size_t i = 0; i < n; i++) {
+		struct span t = turn_of(from, n, m, i);
+
+		turns[i] = median(b + t.begin, t.end - t.begin);
+	}
+	widen_of_few(a, turns, n, *ratio, low, high);
 done:
 	kw_free(scratch);
 	kw_free(sorted);
 	kw_free(rank);
 	kw_free(counts);
 	kw_free(ratios);
+	kw_free(turns);
 }
 
 bool kw_times_differ(const struct kw_times *a, const struct kw_times *b)

@@ -15,8 +15,9 @@ void kw_times_from_samples(const double *samples_ns, size_t n, struct kw_times *
 bool kw_clocks_agree(const double *judges_ns, const double *devices_ns, size_t n, int calls);
 /* An interval around `at` with a further uncertainty, a share of `at`, that its samples do not show: added in squares. None stays none. */
 void kw_interval_widen(double at, double share, double *low, double *high);
-/* Ratio of medians a/b with its interval, made likewise, paired by turn (ABBA): samples i of both come from the same turn. */
-void kw_ratio_interval(const double *a, const double *b, size_t n, double *ratio, double *low, double *high);
+/* Ratio of medians a/b with its interval, made likewise, by turns (ABBA) that are drawn whole, so that what slows both drops out. n samples
+ * of a, one a turn; m of b: from[i] < m, ascending, is where those of a's i-th turn begin, which end with the next one's. */
+void kw_ratio_interval(const double *a, size_t n, const double *b, size_t m, const size_t *from, double *ratio, double *low, double *high);
 bool kw_times_differ(const struct kw_times *a, const struct kw_times *b);  /* both have intervals, which do not overlap */
 /* From when the limit of time of a case's turns counts, where it was begun at begin_ns and they can start at now_ns: a third of it is left for
  * them, however long baselines took to be ready. PyTorch alone takes longer to import than the whole, and three turns were all there was. */

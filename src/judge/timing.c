@@ -28,7 +28,9 @@
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define HOST_BOUND_NS 30000
 #define CALL_UNKNOWN 0.05      /* of what a call of a module that does nothing takes: how well that is known */
-#define BASELINE_SHARE 0.7     /* of the time spent so far that slow baselines may take together */
+#define BASELINE_SHARE 0.5     /* of the time spent so far that slow baselines may take together */
+#define KNOWN_SAMPLES 5        /* of a baseline, from which on it may be known well enough */
+#define KNOWN_TURNS 5          /* one of so many then has it; odd, so that it goes first and last in turns */
 
 enum clock { JUDGES, DEVICES, CLOCKS };
 struct series {
@@ -40,6 +42,7 @@ struct turns {
 	struct stage *s;
 	struct series mine, base[KW_BASELINES];
 	size_t pair[KW_BASELINES][MAX_SAMPLES];       /* my sample of the same turn, for the ratio */
+	bool known[KW_BASELINES];                     /* as well as the candidate is to be */
 	int order[KW_MOST_SLOTS];
 	int batch;                         /* slots a timed batch uses */
 	int base_batch[KW_BASELINES];                 /* slots at most of a baseline's: a slow one's would take seconds */
@@ -265,6 +268,8 @@ static bool base_wanted(const struct turns *t, int b, int64_t spent_ns)
 		return true;
 	if (t->base[b].n < 3)
 		return t->base[b].ns[JUDGES][0] < 2e9; /* a very slow one is measured once */
+	if (t->known[b] && t->mine.n % KNOWN_TURNS != 0)
+		return false;
 	return (double)t->base[b].spent_ns < BASELINE_SHARE / fmax(1, t->playing) * (double)spent_ns;
 }
 
@@ -273,6 +278,22 @@ static void add_sample(struct series *x, const double ns[CLOCKS])
 	for (int c = 0; c < CLOCKS; c++)
 		x->ns[c][x->n] = ns[c];
 	x->n++;
+}
+
+static bool is_within(const struct kw_times *x, double target)
+{
+	return x->ci_high_ns > 0 && (x->ci_high_ns - x->ci_low_ns) / 2 <= target * x->median_ns;
+}
+
+/* Further samples of it would only take time from the candidate's. */
+static bool is_known(const struct turns *t, int b)
+{
+	struct kw_times now;
+
+	if (t->base[b].n < KNOWN_SAMPLES)
+		return false;
+	kw_times_from_samples(t->base[b].ns[JUDGES], t->base[b].n, &now);
+	return is_within(&now, t->s->w->o.ci_target);
 }
 
 /* A kernel that was compiled in a call which would have been timed: arguments differ in more than the first call has shown. A few times
@@ -320,8 +341,10 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 	}
 	if (t->anew) {
 		t->mine.n = 0;
-		for (int b = 0; b < KW_BASELINES; b++)
+		for (int b = 0; b < KW_BASELINES; b++) {
 			t->base[b].n = 0;
+			t->known[b] = false;
+		}
 		t->anew = false;
 		return KW_OK;
 	}
@@ -329,6 +352,7 @@ static enum kw_status turn(struct turns *t, int index, int64_t spent_ns, struct 
 		if (did[b]) {
 			t->pair[b][t->base[b].n] = t->mine.n;
 			add_sample(&t->base[b], got[b]);
+			t->known[b] = is_known(t, b);
 		}
 	add_sample(&t->mine, ns);
 	return st;
@@ -342,7 +366,7 @@ static void keep_times(struct work *w, struct kw_times *out, const struct series
 	out->sample_count = out->samples_ns ? x->n : 0;
 	out->method = method;
 	out->cold = cold;
-	out->ci_reached = out->ci_high_ns > 0 && (out->ci_high_ns - out->ci_low_ns) / 2 <= target * out->median_ns;
+	out->ci_reached = is_within(out, target);
 	kw_interval_widen(out->median_ns, w->j->dev->repeat_share, &out->ci_low_ns, &out->ci_high_ns);
 }
 
@@ -363,7 +387,6 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 	struct work *w = s->w;
 	struct kw_case_result *r = s->result;
 	enum clock clock = believed(t, &t->mine, batch_of(t, -1));
-	double mine[MAX_SAMPLES];
 	int count = 0;
 
 	keep_times(w, &r->times, &t->mine, clock, method, cold, w->o.ci_target);
@@ -385,12 +408,10 @@ static void keep_results(struct turns *t, const char *method, bool cold)
 			continue;
 		bt->wrong = s->base[b].wrong;
 		bt->why = kw_arena_strdup(w->a, base_note(s, b, t));
-		for (size_t i = 0; i < t->base[b].n; i++)
-			mine[i] = t->mine.ns[torch ? clock : its][t->pair[b][i]];
 		bt->name = w->baselines->item[b].name;
 		keep_times(w, &bt->times, &t->base[b], its, method, cold, w->o.ci_target);
-		kw_ratio_interval(t->base[b].ns[its], mine, t->base[b].n, &bt->speedup, &bt->speedup_low,
-				  &bt->speedup_high);
+		kw_ratio_interval(t->base[b].ns[its], t->base[b].n, t->mine.ns[torch ? clock : its], t->mine.n, t->pair[b],
+				  &bt->speedup, &bt->speedup_low, &bt->speedup_high);
 		kw_interval_widen(bt->speedup, w->j->dev->repeat_share, &bt->speedup_low, &bt->speedup_high);
 		count++;
 	}
@@ -483,7 +504,7 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 	/* A screening round ends as soon as it is clear that this point does not lead. */
 	if (o->effort == KW_EFFORT_SCREEN && o->best_ns > 0 && now.ci_low_ns > 2 * o->best_ns)
 		return true;
-	return (now.ci_high_ns - now.ci_low_ns) / 2 <= o->ci_target * now.median_ns;
+	return is_within(&now, o->ci_target);
 }
 
 static bool is_small(const struct stage *s)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 static uint64_t state = 7;
+static size_t each[200]; /* a sample of either side a turn */
 
 static double uniform(void)
 {
@@ -56,7 +57,7 @@ static void test_few(void)
 				}
 				kw_times_from_samples(a, (size_t)n, &t);
 				covered += t.ci_low_ns <= 100 * middle[kind] && 100 * middle[kind] <= t.ci_high_ns;
-				kw_ratio_interval(a, b, (size_t)n, &ratio, &low, &high);
+				kw_ratio_interval(a, (size_t)n, b, (size_t)n, each, &ratio, &low, &high);
 				covered_ratio += low <= 2 && 2 <= high;
 			}
 			if (covered < LEAST || covered_ratio < LEAST)
@@ -68,8 +69,41 @@ static void test_few(void)
 	ok(worst_ratio >= LEAST, "so does the ratio's: %d of %d at worst", worst_ratio, EXPERIMENTS);
 	a[0] = 3;
 	b[0] = 2;
-	kw_ratio_interval(a, b, 1, &ratio, &low, &high);
+	kw_ratio_interval(a, 1, b, 1, each, &ratio, &low, &high);
 	ok(ratio == 1.5 && low == 0 && high == 0, "one turn has a ratio and no interval");
+}
+
+/* A slow baseline is not in every turn: its turn has those of the candidate until it comes again. The machine gets slower meanwhile. */
+static void test_seldom(void)
+{
+	enum { EXPERIMENTS = 200, SELDOM = 12, MINE = 4 * SELDOM };
+	double a[SELDOM], b[MINE], ratio, low, high, width = 0, paired = 0;
+	size_t from[SELDOM], twice[2] = { 0, 0 };
+	int covered = 0;
+
+	for (int experiment = 0; experiment < EXPERIMENTS; experiment++) {
+		for (int i = 0; i < SELDOM; i++) {
+			double slower = 1 + 0.5 * i / SELDOM;
+
+			from[i] = 4 * (size_t)i;
+			a[i] = 100 * slower * (1 + 0.01 * normal());
+			for (int k = 0; k < 4; k++)
+				b[4 * i + k] = 10 * slower * (1 + 0.1 * normal());
+		}
+		kw_ratio_interval(a, SELDOM, b, MINE, from, &ratio, &low, &high);
+		covered += low <= 10 && 10 <= high;
+		width += high - low;
+		for (int i = 0; i < SELDOM; i++)
+			b[i] = b[4 * i];
+		kw_ratio_interval(a, SELDOM, b, SELDOM, each, &ratio, &low, &high);
+		paired += high - low;
+	}
+	ok(covered >= 176, "the ratio to who is measured seldom: %d of %d", covered, EXPERIMENTS);
+	ok(width < 0.8 * paired, "all samples count: an interval of %.2f, by one of each turn %.2f", width / EXPERIMENTS, paired / EXPERIMENTS);
+	a[0] = a[1] = 6;
+	b[0] = b[1] = 2;
+	kw_ratio_interval(a, 2, b, 2, twice, &ratio, &low, &high);
+	ok(ratio == 3 && fabs(low - 3) < 1e-9 && fabs(high - 3) < 1e-9, "a turn may share the other one's sample");
 }
 
 int main(void)
@@ -79,6 +113,8 @@ int main(void)
 	struct kw_times t = { 0 }, u = { 0 };
 	int covered = 0, covered_ratio = 0;
 
+	for (size_t i = 0; i < 200; i++)
+		each[i] = i;
 	kw_times_from_samples(odd, 3, &t);
 	ok(t.median_ns == 5 && t.min_ns == 1 && t.sample_count == 3, "the median of three");
 	kw_times_from_samples(even, 4, &t);
@@ -122,7 +158,7 @@ int main(void)
 		kw_times_from_samples(a, 41, &t);
 		kw_times_from_samples(b, 41, &u);
 		covered += t.ci_low_ns <= 10 && 10 <= t.ci_high_ns;
-		kw_ratio_interval(a, b, 41, &ratio, &low, &high);
+		kw_ratio_interval(a, 41, b, 41, each, &ratio, &low, &high);
 		covered_ratio += low <= 0.5 && 0.5 <= high;
 	}
 	ok(covered >= 176 && covered <= 200, "the interval covers: %d of 200", covered);
@@ -136,11 +172,12 @@ int main(void)
 	ok(low == t.ci_low_ns, "the same samples, the same interval");
 	for (int i = 0; i < 200; i++)
 		a[i] = b[i] = 1 + uniform();
-	kw_ratio_interval(a, b, 200, &ratio, &low, &high);
+	kw_ratio_interval(a, 200, b, 200, each, &ratio, &low, &high);
 	ok(ratio == 1 && low == 1 && high == 1, "paired: what is common to both sides drops out");
-	kw_ratio_interval(a, b, 0, &ratio, &low, &high);
+	kw_ratio_interval(a, 0, b, 0, each, &ratio, &low, &high);
 	ok(ratio == 0, "no samples, no ratio");
 	test_few();
+	test_seldom();
 	is_int(kw_turns_begin(1000, 1500, 3000), 1000, "what is ready soon is limited from its beginning");
 	is_int(kw_turns_begin(1000, 3000, 3000), 1000, "as long as a third is left");
 	is_int(kw_turns_begin(1000, 90000, 3000), 88000, "a third is left where getting ready took longer than all of it");
