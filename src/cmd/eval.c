@@ -85,6 +85,7 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	o.original = cmd->judging.original;
 	o.baselines = cmd->judging.baseline_kinds;
 	o.trials = own.trials;
+	o.timings = cmd->judging.timings;
 	o.threads = cmd->judging.threads;
 	o.seed = cmd->judging.seed;
 	o.call_timeout_ms = (int)(own.timeout_ns / 1000000 > INT32_MAX ? INT32_MAX : own.timeout_ns / 1000000);

@@ -70,7 +70,8 @@ void kw_search_words(const struct kw_cmd *cmd, struct kw_op_search_opts *o)
 
 	*o = (struct kw_op_search_opts){ .task = cmd->args[0], .inputs = j->inputs.text, .input_count = j->inputs.count,
 					 .backend = j->backend, .threads = j->threads, .seed = j->seed,
-					 .large = j->large, .sanitize = j->sanitize, .original = j->original, .baselines = j->baseline_kinds, .progress = kw_show_search };
+					 .timings = j->timings, .large = j->large, .sanitize = j->sanitize, .original = j->original,
+					 .baselines = j->baseline_kinds, .progress = kw_show_search };
 	kw_agent_opts_default(&o->agent);
 }
 

@@ -33,6 +33,7 @@ static const struct kw_option judging[] = {
 	{ "args", KW_OPT_TEXT, offsetof(struct kw_cmd, judging.args), "FILE.pt", "what it is called with, by torch.save" },
 	{ "threads", KW_OPT_THREADS, offsetof(struct kw_cmd, judging.threads), "N", "threads of candidates (all cores)" },
 	{ "seed", KW_OPT_SEED, offsetof(struct kw_cmd, judging.seed), "N", "of the inputs; else drawn after each build" },
+	{ "timings", KW_OPT_COUNT, offsetof(struct kw_cmd, judging.timings), "N", "times of at most so many calls a case; else until one is known to 1%" },
 	{ "large", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.large), NULL, "large cases too" },
 	{ "sanitize", KW_OPT_FLAG, offsetof(struct kw_cmd, judging.sanitize), NULL,
 	  "a right CUDA kernel is run under compute-sanitizer too" },

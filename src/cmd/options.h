@@ -58,7 +58,7 @@ struct kw_judging {
 	struct kw_texts inputs;           /* of the one-line form */
 	const char *torch, *args;         /* MODULE.py:NAME and a file of arguments, instead of TASK */
 	const char *backend;
-	int threads;
+	int threads, timings;
 	uint64_t seed;
 	bool large, sanitize, original;
 	const char *input_values;

@@ -40,6 +40,7 @@ enum kw_sanitize_mode { KW_SANITIZE_NO, KW_SANITIZE_IF_THERE, KW_SANITIZE_MUST }
 struct kw_judge_opts {
 	enum kw_judge_effort effort;
 	int trials;                       /* 0: by effort (1, 5, 5) */
+	int timings;                      /* a case's time is of at most so many calls; 0: as many as it takes */
 	double ci_target;                 /* 0: 0.01 */
 	int64_t time_limit_ns;            /* for timing one case; 0: by effort */
 	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */

@@ -495,6 +495,8 @@ static bool enough(const struct turns *t, int64_t spent_ns)
 		return true;
 	if (spent_ns > o->time_limit_ns && t->mine.n >= 3 && t->checked >= o->trials)
 		return true;
+	if (o->timings && t->checked >= o->timings && t->mine.n >= 3 && t->checked >= o->trials)
+		return true;
 	if (t->mine.n < least || t->checked < o->trials)
 		return false;
 	for (int b = 0; b < KW_BASELINES; b++)

@@ -508,7 +508,8 @@ static enum kw_status judge_item(struct server *s, struct entry *e)
 {
 	struct kw_op_eval_opts o = { .ready_task = &e->task, .ready_candidate = &e->candidate, .effort = KW_EFFORT_FULL,
 				     .threads = s->search.threads, .seed = s->search.seed, .large = s->search.large,
-				     .baselines = s->search.baselines, .original = s->search.original, .sanitize = s->search.sanitize, .close = s->search.close };
+				     .baselines = s->search.baselines, .original = s->search.original, .timings = s->search.timings, .sanitize = s->search.sanitize,
+				     .close = s->search.close };
 	struct kw_bench_end how = { .state = KW_BENCH_JUDGED };
 	int64_t start = kw_now_ns();
 	struct kw_op_eval r;
@@ -723,7 +724,8 @@ static enum kw_status configure(struct server *s, const json_t *j)
 	}
 	s->search = (struct kw_op_search_opts){ .agent = so.agent, .width = so.width, .budget = so.budget, .seed = so.judge.seed,
 						.threads = so.judge.threads, .large = so.judge.large,
-						.baselines = so.judge.baselines, .original = so.judge.original, .sanitize = so.judge.sanitize == KW_SANITIZE_MUST };
+						.baselines = so.judge.baselines, .original = so.judge.original, .timings = so.judge.timings,
+						.sanitize = so.judge.sanitize == KW_SANITIZE_MUST };
 	if (kw_json_get_str(j, "backend", NULL))
 		s->search.backend = text_of(s, &s->arena, j, "backend", &status);
 	if (kw_json_get_str(j, "strategy", NULL))

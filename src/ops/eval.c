@@ -101,6 +101,7 @@ static void judge_opts(const struct kw_op_eval_opts *o, const struct kw_op_task 
 	jo->progress_arg = o->progress_arg;
 	jo->baselines = o->baselines;
 	jo->original = o->original;
+	jo->timings = o->timings;
 }
 
 static enum kw_status judge_on(const char *device, const char *backend, struct kw_judge **out, struct kw_error *err)

@@ -102,7 +102,7 @@ struct kw_op_eval_opts {
 	const char *device;               /* for what runs on several ("cpu", "nvidia"); NULL: its own choice */
 	bool large, sanitize, original;   /* original: of kw_judge_opts */
 	unsigned baselines;               /* of kw_judge_opts */
-	int trials, threads, call_timeout_ms; /* 0: by effort */
+	int trials, timings, threads, call_timeout_ms; /* 0: by effort */
 	enum kw_judge_effort effort;      /* set it: 0 is SCREEN */
 	uint64_t seed;
 	/* Of a front that judges many: what it has already, so that it is not loaded again. NULL: by the names above. */
@@ -219,7 +219,7 @@ struct kw_op_search_opts {
 	int evaluators;                   /* judgements at once; 0: one a device */
 	struct kw_budget budget;
 	uint64_t seed;
-	int threads;
+	int threads, timings;             /* timings: of kw_judge_opts */
 	bool large, sanitize, original;   /* original: of kw_judge_opts */
 	unsigned baselines;               /* of kw_judge_opts */
 	/* Of a benchmark: its task that is loaded already, a judge to do it with (NULL: its own), itself, the item that the new run is of

@@ -167,6 +167,7 @@ void kw_op_search_defaults(struct kw_search_opts *so, const struct kw_op_search_
 	so->judge.sanitize = o->sanitize ? KW_SANITIZE_MUST : KW_SANITIZE_NO;
 	so->judge.baselines = o->baselines;
 	so->judge.original = o->original;
+	so->judge.timings = o->timings;
 	so->agent = o->agent;
 	so->width = o->width;
 	so->evaluators = o->evaluators;

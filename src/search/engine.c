@@ -30,6 +30,8 @@ json_t *kw_search_opts_json(const struct kw_search_opts *o)
 	json_object_set_new(j, "sanitize", json_boolean(o->judge.sanitize == KW_SANITIZE_MUST));
 	if (o->judge.original)
 		json_object_set_new(j, "original", json_true());
+	if (o->judge.timings)
+		json_object_set_new(j, "timings", json_integer(o->judge.timings));
 	if (o->judge.baselines)
 		json_object_set_new(j, "baselines", json_integer(o->judge.baselines));
 	json_object_set_new(j, "seed", json_integer((json_int_t)o->judge.seed));
@@ -61,6 +63,7 @@ enum kw_status kw_search_opts_read(struct kw_search_opts *o, const char *json, s
 	o->judge.large = kw_json_get_bool(j, "large", false);
 	o->judge.sanitize = kw_json_get_bool(j, "sanitize", false) ? KW_SANITIZE_MUST : KW_SANITIZE_NO;
 	o->judge.original = kw_json_get_bool(j, "original", false);
+	o->judge.timings = (int)kw_json_get_i64(j, "timings", 0);
 	o->judge.baselines = (unsigned)kw_json_get_i64(j, "baselines", 0);
 	o->judge.seed = (uint64_t)kw_json_get_i64(j, "seed", 0);
 	o->width = (int)kw_json_get_i64(j, "width", 0);
