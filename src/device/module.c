@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "device/importer.h"
 #include "device/module_inside.h"
 #include "device/play.h"
 #include "device/sandbox.h"
@@ -82,24 +83,42 @@ static enum kw_status await(struct kw_child *c, int timeout_ms, struct wire_repl
 	return KW_OK;
 }
 
+/* control becomes the zygote's end of the channel. */
+static enum kw_status spawn_zygote(struct kw_child *c, const struct kw_module_host *h, struct kw_sandbox *box, int control,
+				   struct kw_error *err)
+{
+	struct kw_importer_copy copy = { .python = h->python, .channel = control, .script = h->script, .script_len = h->script_len,
+					 .box = box, .env = h->trusted ? (const char *const *)environ : NULL, .cwd = "/" };
+	struct kw_spawn_python o = { .path = h->python, .script = -1, .box = box, .trusted = h->trusted };
+	pid_t pid = kw_importer_copy(&copy);
+	enum kw_status st;
+
+	if (pid > 0)
+		return kw_child_adopt(c, pid, c->control, 0, err);
+	st = memory_file("script", h->script, h->script_len, &o.script, err);
+	if (st == KW_OK) {
+		st = kw_spawn_python(control, &o, &c->process, err);
+		close(o.script);
+	}
+	return st;
+}
+
 /* killed: by which signal somebody else ended it meanwhile, which says why it did not start. */
 static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host *h, bool driver, int *killed, struct kw_error *err)
 {
-	struct kw_spawn_python o = { .path = h->python, .script = -1, .trusted = h->trusted };
+	struct kw_sandbox *box = NULL;
 	struct wire_reply r;
 	enum kw_status st;
 	int pair[2];
 
 	kw_child_init(&z->child);
-	if ((st = memory_file("script", h->script, h->script_len, &o.script, err)) != KW_OK)
-		return st;
 	/* A driver wants its files and /proc until it has a context: its players give them up themselves. */
-	st = driver || h->trusted ? KW_OK : kw_sandbox_reader_new(h->read, &o.box, err);
+	st = driver || h->trusted ? KW_OK : kw_sandbox_reader_new(h->read, &box, err);
 	if (st == KW_OK && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		st = kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));
 	if (st == KW_OK) {
 		z->child.control = pair[0];
-		st = kw_spawn_python(pair[1], &o, &z->child.process, err);
+		st = spawn_zygote(&z->child, h, box, pair[1], err);
 		close(pair[1]);
 	}
 	if (st == KW_OK)
@@ -107,8 +126,7 @@ static enum kw_status start_zygote(struct zygote *z, const struct kw_module_host
 	if (st == KW_OK)
 		st = await(&z->child, ZYGOTE_TIMEOUT_MS, &r,
 			   h->trusted ? "the Python that runs baselines did not start" : "the Python that runs modules did not start", err);
-	kw_sandbox_free(o.box);
-	close(o.script);
+	kw_sandbox_free(box);
 	if (st != KW_OK) {
 		*killed = kw_child_killed_early(&z->child);
 		kw_child_close(&z->child);

@@ -1,6 +1,6 @@
 /* module.h - players for candidates that are Python modules. Private to device/.
  *
- * A zygote, one a program, has imported torch and makes players as copies of itself (python/module_player.py). They speak the
+ * A zygote, one a program, has torch (importer.h) and makes players as copies of itself (python/module_player.py). They speak the
  * messages of wire.h, with two more: the spec (JSON: inputs, outputs, parameters of the task) and a report, a memory file in which
  * a player tells where the outputs of its calls lie. The judge reads them there, out of the stopped process: so no copy is timed,
  * and an answer that is not there when the call returns is not there.

@@ -344,6 +344,11 @@ int kw_sandbox_enter_files(void *sandbox)
 	return s->ruleset >= 0 && syscall(SYS_landlock_restrict_self, s->ruleset, 0) < 0 ? -1 : 0;
 }
 
+int kw_sandbox_rules(const struct kw_sandbox *s)
+{
+	return s->ruleset;
+}
+
 void kw_sandbox_for_driver(struct kw_sandbox *s)
 {
 	s->driver = true;

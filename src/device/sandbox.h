@@ -38,6 +38,8 @@ void kw_sandbox_for_driver(struct kw_sandbox *s);
 enum kw_status kw_sandbox_reader_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err);
 /* Only the files of a box; what else it limits is left to who is in it. Async-signal-safe; 0 or -1. */
 int kw_sandbox_enter_files(void *sandbox);
+/* For a process that is there already, which enters them itself: a descriptor of Landlock's rules, which stays the box's; -1: none here. */
+int kw_sandbox_rules(const struct kw_sandbox *s);
 /* For kw_proc_opts.before_exec: 0, or -1 when a layer that was granted cannot be entered. Async-signal-safe. */
 int kw_sandbox_enter(void *sandbox);
 void kw_sandbox_free(struct kw_sandbox *s);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "device/importer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ struct start {
 	char *env[ENV_MAX + 1];
 	int channel, leash, output, null; /* the child's ends, all above KEPT */
 	int fault[2];
+	const char *boot;                 /* python/serve.py */
 	struct rlimit data;
 };
 
@@ -153,6 +155,30 @@ static enum kw_status open_ends(struct kw_python *p, struct start *s, struct kw_
 	return KW_OK;
 }
 
+/* A copy of who has imported PyTorch, where it would do that too, with the limits of the other way. */
+static bool copy_importer(struct kw_python *p, const struct start *s)
+{
+	struct kw_importer_copy o = { .python = p->found.path, .channel = s->channel, .script = s->boot, .script_len = strlen(s->boot),
+				      .output = s->output, .env = (const char *const *)s->env, .cwd = s->o->cwd };
+	char path[64];
+	int fd;
+
+	if (!(s->o->wants & KW_PYTHON_TORCH) || s->o->before_exec)
+		return false;
+	p->pid = kw_importer_copy(&o);
+	if (p->pid < 0)
+		return false;
+	if (s->data.rlim_cur)
+		prlimit(p->pid, RLIMIT_DATA, &s->data, NULL);
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)p->pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "1000", 4) != 4)
+		kw_log(KW_LOG_DEBUG, "Python cannot be the first to go where memory runs out");
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
 static enum kw_status start_process(struct kw_python *p, struct start *s, struct kw_error *err)
 {
 	enum kw_status st = open_ends(p, s, err);
@@ -160,13 +186,13 @@ static enum kw_status start_process(struct kw_python *p, struct start *s, struct
 
 	if (st == KW_OK && kw_fail_nth("KW_FAIL_EXEC"))
 		st = kw_fail(err, KW_ERR_ENV, p->found.path, "cannot run: %s", strerror(EAGAIN));
-	if (st == KW_OK) {
+	if (st == KW_OK && !copy_importer(p, s)) {
 		p->pid = kw_proc_spawn(run_child, s);
 		if (p->pid < 0)
 			st = kw_fail(err, KW_ERR_ENV, p->found.path, "cannot start: %s", strerror(errno));
-		else
-			p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	}
+	if (st == KW_OK)
+		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	close_fd(&s->channel);
 	close_fd(&s->leash);
 	close_fd(&s->output);
@@ -243,6 +269,7 @@ enum kw_status kw_python_start(const struct kw_python_opts *o, struct kw_python 
 		const char *argv[] = { p->found.path, "-u", "-c", boot, NULL };
 
 		memcpy(s.argv, argv, sizeof(argv));
+		s.boot = boot;
 		make_env(&s);
 		if (o->memory_bytes > 0 && !o->device)
 			s.data = (struct rlimit){ (rlim_t)(o->memory_bytes + SLACK_BYTES), RLIM_INFINITY };
