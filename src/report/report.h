@@ -7,7 +7,8 @@
  *
  * Facts of a run (store.h) that are shown when present: "tune" (a list of tuner reports), "files" (object: kernel,
  * header, report), "reasons" (list of sentences: why patterns did not fit), "parts" (object: divided_by, parts),
- * "time" (object: wall_ns and what of it was judging_ns, building_ns, models_ns). */
+ * "time" (object: wall_ns and what of it was judging_ns, building_ns, models_ns; budget_ns and beyond_ns where a budget of time was not
+ * kept to). */
 #ifndef KW_REPORT_REPORT_H
 #define KW_REPORT_REPORT_H
 

@@ -21,6 +21,16 @@ const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE
 	return out;
 }
 
+/* Judgements are not cut off: a budget of time that was not kept to is named. */
+static void beyond(const struct kw_report *r, struct kw_buf *out)
+{
+	double ns = kw_json_get_f64(r->time, "beyond_ns", 0), budget = kw_json_get_f64(r->time, "budget_ns", 0);
+	char over[40], most[40];
+
+	if (ns > 0 && budget > 0)
+		kw_buf_printf(out, ", %s beyond the budget of %s", kw_human_ns(ns, over, sizeof(over)), kw_human_ns(budget, most, sizeof(most)));
+}
+
 static void head(const struct kw_report *r, struct kw_buf *out)
 {
 	const struct kw_run_row *run = &r->run;
@@ -37,9 +47,10 @@ static void head(const struct kw_report *r, struct kw_buf *out)
 	kw_buf_printf(out, "run %lld: %s by %s", (long long)run->id, run->task_name, run->strategy);
 	if (run->backend[0]) /* an item of a benchmark has none before it is judged */
 		kw_buf_printf(out, " (%s%s%s)", run->backend, run->device[0] ? ", " : "", run->device);
-	kw_buf_printf(out, "\n  %s; %d evaluation%s in %s, begun %s\n", kw_report_state(run, state),
-		      run->evaluations, run->evaluations == 1 ? "" : "s", took,
-		      kw_wall_text(run->started_ms, when, sizeof(when)));
+	kw_buf_printf(out, "\n  %s; %d evaluation%s in %s", kw_report_state(run, state), run->evaluations,
+		      run->evaluations == 1 ? "" : "s", took);
+	beyond(r, out);
+	kw_buf_printf(out, ", begun %s\n", kw_wall_text(run->started_ms, when, sizeof(when)));
 	if (run->task_text && strstr(run->task_text, "unconfirmed: true"))
 		kw_buf_addz(out, "  the task is unconfirmed: a model drafted it, and nobody has accepted it\n");
 }

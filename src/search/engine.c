@@ -129,9 +129,9 @@ static enum kw_status open_run(struct kw_search *s, struct kw_error *err)
 	return kw_store_run_claim(s->store, s->run_id, err);
 }
 
-/* Full effort at the candidate's tune point. right: whether it got into the ranking. */
-static enum kw_status judge_full(struct kw_search *s, const struct kw_candidate *c, bool *right,
-				 struct kw_outcome *out, struct kw_error *err)
+/* Full effort at the candidate's tune point, or the final check at once. right: whether it got into the ranking. */
+static enum kw_status judge_whole(struct kw_search *s, const struct kw_candidate *c, enum kw_judge_effort effort, bool *right,
+				  struct kw_outcome *out, struct kw_error *err)
 {
 	struct kw_verdict *v = kw_alloc(sizeof(*v));
 	struct kw_judge_opts o;
@@ -141,10 +141,14 @@ static enum kw_status judge_full(struct kw_search *s, const struct kw_candidate 
 	if (!v)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a verdict");
 	kw_verdict_init(v);
-	kw_search_judge_opts(s, KW_EFFORT_FULL, &o);
-	status = kw_search_evaluate(s, c, "full", &o, v, out, err);
+	kw_search_judge_opts(s, effort, &o);
+	status = kw_search_evaluate(s, c, effort == KW_EFFORT_FINAL ? "final" : "full", &o, v, out, err);
 	if (status == KW_OK && out->cls == KW_V_OK) {
-		*right = kw_search_rank(s, c, out->tune, v) != NULL;
+		struct kw_ranked *row = kw_search_rank(s, c, out->tune, v);
+
+		*right = row != NULL;
+		if (row)
+			row->proven = effort == KW_EFFORT_FINAL;
 		return KW_OK;
 	}
 	if (status == KW_OK)
@@ -190,7 +194,7 @@ static enum kw_status judge_points(struct kw_search *s, struct kw_candidate *c, 
 	*right = false;
 	for (size_t i = 0; i < points->count && i < FALLBACK_POINTS && !*right && status == KW_OK; i++) {
 		c->tune_values = points->at[i].values;
-		status = judge_full(s, c, right, &outcome, err);
+		status = judge_whole(s, c, KW_EFFORT_FULL, right, &outcome, err);
 		if (status == KW_OK && outcome.cls == KW_V_CHEAT)
 			break;
 	}
@@ -220,7 +224,7 @@ static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struc
 	bool right = false;
 
 	if (!step->tune || c->plan.tune_count == 0)
-		return judge_full(s, c, &right, &outcome, err);
+		return judge_whole(s, c, step->final ? KW_EFFORT_FINAL : KW_EFFORT_FULL, &right, &outcome, err);
 	status = kw_tuner_run(s, c, tune_limit(s), &report, &points, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
@@ -441,15 +445,22 @@ void kw_search_tell_resume(int64_t run_id, enum kw_status status, struct kw_erro
 		kw_error_while(err, "searching; `kwright runs resume %lld` goes on when that is mended", (long long)run_id);
 }
 
-/* Where the time went, since the start or the resume: what is left of wall_ns is the loop's own. Parts have times of their own. */
+/* Where the time went, since the start or the resume: what is left of wall_ns is the loop's own. Parts have times of their own. And what the
+ * end took beyond a budget of time. */
 static enum kw_status keep_time(struct kw_search *s, const struct kw_strategy *g, struct kw_error *err)
 {
-	int64_t models = s->ports->agent ? kw_agent_waited_ns(s->ports->agent) : 0;
-	json_t *j = g->rounds_are_of_parts ? NULL : json_pack("{s:I, s:I, s:I, s:I}", "wall_ns", (json_int_t)(kw_now_ns() - s->start_ns), "judging_ns",
-							      (json_int_t)s->judging_ns, "building_ns", (json_int_t)s->building_ns,
-							      "models_ns", (json_int_t)models);
-	enum kw_status status = j ? kw_store_fact_put(s->store, s->run_id, "time", j, err) : KW_OK;
+	int64_t models = s->ports->agent ? kw_agent_waited_ns(s->ports->agent) : 0, most = s->opts->budget.max_wall_ns;
+	json_t *j = g->rounds_are_of_parts ? json_object()
+					   : json_pack("{s:I, s:I, s:I, s:I}", "wall_ns", (json_int_t)(kw_now_ns() - s->start_ns), "judging_ns",
+						       (json_int_t)s->judging_ns, "building_ns", (json_int_t)s->building_ns, "models_ns",
+						       (json_int_t)models);
+	enum kw_status status;
 
+	if (most && kw_search_elapsed_ns(s) > most && !s->opts->as_part) {
+		json_object_set_new(j, "budget_ns", json_integer(most));
+		json_object_set_new(j, "beyond_ns", json_integer(kw_search_elapsed_ns(s) - most));
+	}
+	status = json_object_size(j) ? kw_store_fact_put(s->store, s->run_id, "time", j, err) : KW_OK;
 	json_decref(j);
 	return status;
 }
@@ -581,7 +592,7 @@ enum kw_status kw_tune_run_with(const struct kw_search_ports *ports, const struc
 		s.handing_over = true;
 		/* Without a space there is nothing that tuning could save: the judgement in full says all that is wrong. */
 		status = c->plan.tune_count ? judge_points(&s, c, &points, &out->right, err)
-					    : judge_full(&s, c, &out->right, &outcome, err);
+					    : judge_whole(&s, c, KW_EFFORT_FULL, &out->right, &outcome, err);
 	}
 	if (status == KW_NO) /* nothing else stops it then */
 		status = kw_fail(err, KW_ERR_INTERRUPTED, "", "interrupted after %d of the tuner's points",

@@ -57,7 +57,7 @@ struct kw_ranked {
 	struct kw_verdict *verdict;       /* heap, owned by the search */
 	double ns, speedup, sol;
 	int covered;                      /* perf cases that it ran */
-	bool refused;                     /* by the final check */
+	bool refused, proven;             /* by the final check */
 };
 
 /* The last verdict that was not right, for those who repair. Strings in the search's arena. */
@@ -94,7 +94,7 @@ struct kw_search {
 	int met;                          /* of them met on the way here, judged now or recalled */
 	int64_t last_id;                  /* of those met; the numbers of verdicts rise */
 	int64_t recalled_ns;              /* what the recalled ones took when they were judged */
-	int64_t proof_ns;                 /* what the dearest judgement of all cases took; 0: none yet */
+	int64_t full_ns;                  /* what the dearest judgement in full took; 0: none yet */
 	bool handing_over;                /* a budget refuses nothing any more */
 	bool owed;                        /* nor one judgement, without which all that was spent is for nothing (strategy parts) */
 	bool failing;                     /* by a fault of the machine: what was asked is for the run that resumes it */
@@ -145,6 +145,9 @@ double kw_search_mean_ns(const struct kw_verdict *v);
 /* Whether to stop now (interrupted, budget); sets s->stop. As soon as something right is known, a budget keeps room for its
  * final check: one evaluation, or the time that it is likely to take. */
 bool kw_search_should_stop(struct kw_search *s);
+/* What a budget of time keeps for the final check, which does about twice as much as a judgement in full (full_ns: the dearest so far; 0:
+ * nobody knows). A short budget is not all kept for it: the search gets at least half. */
+int64_t kw_search_proof_room_ns(int64_t max_wall_ns, int64_t full_ns);
 /* How long the run has taken, with the parts of it before a resume. */
 int64_t kw_search_elapsed_ns(const struct kw_search *s);
 /* A sentence for the user: why something was not taken. */

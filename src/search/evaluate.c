@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-static const int64_t unknown_proof_ns = 10 * 1000000000ll;
+static const int64_t unknown_proof_ns = 10 * 1000000000ll, least_timing_ns = 400 * 1000000ll;
 
 void kw_search_reason(struct kw_search *s, const char *fmt, ...)
 {
@@ -50,6 +50,19 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 	s->opts->progress(s->opts->progress_arg, &p);
 }
 
+/* How long the timing of one case may take of a short budget; 0: as long as the effort wants. It does not depend on what is left, so
+ * that what was begun ahead is what is asked for later. */
+static int64_t timing_limit_ns(const struct kw_search *s, enum kw_judge_effort effort)
+{
+	int64_t share = s->opts->budget.max_wall_ns / (effort == KW_EFFORT_FINAL ? 8 : 16), cases = (int64_t)s->task->perf_count;
+	int64_t most = effort == KW_EFFORT_FINAL ? 3000000000 : 1500000000;
+
+	share = cases > 1 ? share / cases : share;
+	if (s->opts->budget.max_wall_ns == 0 || share >= most)
+		return 0;
+	return share > least_timing_ns ? share : least_timing_ns;
+}
+
 void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort, struct kw_judge_opts *out)
 {
 	*out = s->opts->judge;
@@ -68,6 +81,7 @@ void kw_search_judge_opts(const struct kw_search *s, enum kw_judge_effort effort
 	} else {
 		out->with_baselines = true;
 		out->best_ns = 0;
+		out->time_limit_ns = timing_limit_ns(s, effort);
 	}
 }
 
@@ -76,43 +90,54 @@ int64_t kw_search_elapsed_ns(const struct kw_search *s)
 	return kw_now_ns() - s->start_ns + s->recalled_ns;
 }
 
-/* What the final check of the best is likely to take: it does more than the judgement in full, and nobody knows how much
- * before there was one. A short budget is not all kept for it: the search gets at least half. */
-static int64_t proof_room_ns(const struct kw_search *s)
+int64_t kw_search_proof_room_ns(int64_t max_wall_ns, int64_t full_ns)
 {
-	int64_t likely = s->proof_ns ? 2 * s->proof_ns : unknown_proof_ns, half = s->opts->budget.max_wall_ns / 2;
+	int64_t likely = full_ns ? 2 * full_ns : unknown_proof_ns;
 
-	return likely < half ? likely : half;
+	return likely < max_wall_ns / 2 ? likely : max_wall_ns / 2;
 }
 
-static bool budget_spent(const struct kw_search *s, int evaluations)
+/* Whether there is something to hand over, and so something to keep room for. */
+static bool provable(const struct kw_search *s)
+{
+	return s->screened_count > 0 || (s->ranked_count > 0 && !s->ranked[0].proven);
+}
+
+/* When the search must end, of the run's time. before_full: when a judgement in full must not begin any more, since with it and the final
+ * check the run would be over its budget; a screened point can be proven without. */
+static int64_t last_ns(const struct kw_search *s, bool before_full)
+{
+	int64_t most = s->opts->budget.max_wall_ns, room = kw_search_proof_room_ns(most, s->full_ns);
+
+	if (!provable(s))
+		return most;
+	return s->opts->as_part ? most - (before_full ? room / 2 : 0) : most - room - (before_full ? room / 2 : 0);
+}
+
+static bool budget_spent(const struct kw_search *s, int evaluations, bool before_full)
 {
 	const struct kw_budget *b = &s->opts->budget;
-	bool provable = s->screened_count > 0 || s->ranked_count > 0;
 
 	if (s->handing_over || s->owed)
 		return false;
-	if (b->max_wall_ns && kw_search_elapsed_ns(s) >= b->max_wall_ns - (provable ? proof_room_ns(s) : 0))
+	if (b->max_wall_ns && kw_search_elapsed_ns(s) >= last_ns(s, before_full))
 		return true;
-	return b->max_evaluations && evaluations + provable >= b->max_evaluations;
+	return b->max_evaluations && evaluations + (provable(s) && !s->opts->as_part) >= b->max_evaluations;
 }
 
 /* What a model did not answer when the time is spent is not waited for. */
 static void tell_time(const struct kw_search *s)
 {
-	int64_t most = s->opts->budget.max_wall_ns;
-	bool provable = s->screened_count > 0 || s->ranked_count > 0;
-
-	if (s->ports->agent && most)
-		kw_agent_until(s->ports->agent, s->start_ns - s->recalled_ns + most - (provable ? proof_room_ns(s) : 0));
+	if (s->ports->agent && s->opts->budget.max_wall_ns)
+		kw_agent_until(s->ports->agent, s->start_ns - s->recalled_ns + last_ns(s, false));
 }
 
-static bool should_stop(struct kw_search *s, int evaluations)
+static bool should_stop(struct kw_search *s, int evaluations, bool before_full)
 {
 	tell_time(s);
 	if (kw_interrupted())
 		s->stop = KW_RUN_INTERRUPTED;
-	else if (budget_spent(s, evaluations))
+	else if (budget_spent(s, evaluations, before_full))
 		s->stop = KW_RUN_BUDGET;
 	else
 		return false;
@@ -122,7 +147,7 @@ static bool should_stop(struct kw_search *s, int evaluations)
 bool kw_search_should_stop(struct kw_search *s)
 {
 	/* A resumed run goes on to meet its past, where it stops as it would have stopped. */
-	return should_stop(s, s->met < s->past ? s->met : s->evaluations);
+	return should_stop(s, s->met < s->past ? s->met : s->evaluations, false);
 }
 
 double kw_search_mean_ns(const struct kw_verdict *v)
@@ -250,8 +275,9 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	kw_search_progress(s, c->name, out->tune, NULL);
 	status = s->run_id ? recall(s, c, out->tune, label, use, &found, out, err) : KW_OK;
 	if (status == KW_OK && !found) {
-		status = should_stop(s, s->evaluations) ? KW_NO
-							: judge_and_store(s, c, out->tune, label, o, use, out, err);
+		status = should_stop(s, s->evaluations, o->effort != KW_EFFORT_SCREEN)
+				 ? KW_NO
+				 : judge_and_store(s, c, out->tune, label, o, use, out, err);
 	}
 	if (status == KW_ERR_INTERRUPTED) {
 		s->stop = KW_RUN_INTERRUPTED;
@@ -259,8 +285,8 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	}
 	if (status == KW_OK) {
 		meet(s, use, out);
-		if (o->effort != KW_EFFORT_SCREEN && use->total_ns > s->proof_ns)
-			s->proof_ns = use->total_ns;
+		if (o->effort == KW_EFFORT_FULL && use->total_ns > s->full_ns)
+			s->full_ns = use->total_ns;
 		note_refusal(s, c, use, out);
 		kw_search_note_screened(s, c, o, use, out);
 		s->upcoming -= s->upcoming > 0;

@@ -12,7 +12,6 @@ enum { LIST_MAX = 16, TEXT_MAX = 1 << 16, PROOFS_MAX = 4 };
 
 struct handed {
 	const struct kw_ranked *row;
-	const char *cases;                /* labels that it was proven on */
 };
 
 static bool serves(const struct kw_verdict *v, const char *label)
@@ -167,7 +166,7 @@ static enum kw_status make_list(struct kw_search *s, const struct handed *h, siz
 			.require = require_text(s, &h[i].row->candidate.plan),
 			.candidate_sha = kw_arena_strdup(s->arena, h[i].row->candidate.sha256),
 			.tune = h[i].row->tune,
-			.cases = proven_cases(s, h[i].row->verdict),
+			.cases = h[i].row->verdict ? proven_cases(s, h[i].row->verdict) : "",
 		};
 		if (!l->entries[i].require || !l->entries[i].candidate_sha || !l->entries[i].cases)
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the result");
@@ -175,6 +174,12 @@ static enum kw_status make_list(struct kw_search *s, const struct handed *h, siz
 	l->entries[count] = (struct kw_result_entry){ .require = "", .candidate_sha = "", .tune = "", .cases = "" };
 	l->count = count + 1;
 	return KW_OK;
+}
+
+static void none_right(struct kw_search *s)
+{
+	if (s->stop == KW_RUN_EXHAUSTED || s->stop == KW_RUN_CONVERGED || s->stop == KW_RUN_FLAT || s->stop == KW_RUN_GOAL)
+		s->stop = KW_RUN_NO_CORRECT;
 }
 
 /* The result owns its best: candidate strings are in its arena already, the verdict moves. */
@@ -189,6 +194,27 @@ static void hand_best(struct kw_search *s, struct kw_ranked *row, struct kw_sear
 	s->best_speedup = row->speedup;
 }
 
+/* Of a part: what was judged in full, else what was only screened. The final check is the whole's. */
+static enum kw_status finish_part(struct kw_search *s, struct kw_search_result *out, struct kw_error *err)
+{
+	struct kw_ranked screened;
+	struct handed best = { 0 };
+	enum kw_status status;
+
+	if (s->ranked_count) {
+		best.row = &s->ranked[0];
+	} else if (s->screened_count) {
+		screened = (struct kw_ranked){ .candidate = s->screened[0].candidate, .tune = s->screened[0].tune };
+		best.row = &screened;
+	} else {
+		none_right(s);
+	}
+	status = make_list(s, &best, best.row != NULL, &out->list, err);
+	if (status == KW_OK && s->ranked_count)
+		hand_best(s, &s->ranked[0], out);
+	return status;
+}
+
 enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *out, struct kw_error *err)
 {
 	struct handed handed[LIST_MAX];
@@ -196,6 +222,8 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 	int proofs_left = s->stop == KW_RUN_BUDGET ? PROOFS_MAX : 0;
 	enum kw_status status;
 
+	if (s->opts->as_part)
+		return finish_part(s, out, err);
 	s->handing_over = true;
 	s->upcoming = s->ranked_count > 0 || s->screened_count > 0;
 	do {
@@ -207,8 +235,8 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 		return KW_OK; /* interrupted: s->stop says so */
 	if (status != KW_OK)
 		return status;
-	if (count == 0 && (s->stop == KW_RUN_EXHAUSTED || s->stop == KW_RUN_CONVERGED || s->stop == KW_RUN_FLAT || s->stop == KW_RUN_GOAL))
-		s->stop = KW_RUN_NO_CORRECT;
+	if (count == 0)
+		none_right(s);
 	status = make_list(s, handed, count, &out->list, err);
 	if (status == KW_OK && count > 0)
 		for (size_t i = 0; i < s->ranked_count; i++)

@@ -18,7 +18,8 @@
 #include "search/write.h"
 
 enum { PARTS_MAX = 64, WORKERS_MAX = 16, WORKERS_OF_MODELS = 4, NAIVE_MAX_BYTES = 4 << 20, WHY_BYTES = 500 };
-/* What the parts may spend of a run's budget: the rest is for the whole. */
+/* What the parts may spend of a run's evaluations, tokens and money: the rest is for the whole. Of its time the whole has what its final
+ * check is likely to take. */
 static const double parts_share = 0.8;
 
 struct part {
@@ -49,6 +50,7 @@ struct state {
 	size_t count;
 	const char *divided_by;           /* "rule", or the model that did it */
 	_Atomic size_t next;
+	_Atomic int64_t dearest_ns;       /* what a part's judgement in full took at most; 0: there was none */
 	pthread_mutex_t lock;             /* of progress */
 	size_t step;                      /* the first is the whole; where that is refused, the second is all plain, then one part a step */
 	bool built_up;                    /* the whole was refused */
@@ -309,15 +311,13 @@ static bool can_ask(const struct kw_search *s)
 }
 
 /* Each part has its share from the beginning: what one leaves over is not given to those that come later, or the result would depend on
- * who was first. Time goes by for those that are searched at once. */
+ * who was first. Time is another matter (time_for). */
 static enum kw_status prepare(struct state *st, struct part *p, struct watcher *w, struct kw_error *err)
 {
 	struct kw_search *s = st->s;
 	double each = parts_share / (double)st->count;
-	double rows = (double)((st->count + workers(st) - 1) / workers(st));
-	char prefix[40];
-
 	bool model = can_ask(s);
+	char prefix[40];
 
 	p->opts = *s->opts;
 	p->opts.strategy = model ? "refine" : "tune";
@@ -326,10 +326,10 @@ static enum kw_status prepare(struct state *st, struct part *p, struct watcher *
 	p->opts.resume_run = p->run_id;
 	p->opts.parent_run = s->run_id;
 	p->opts.item = p->item;
+	p->opts.as_part = true;
 	p->opts.from = NULL;
 	p->opts.from_sha = p->opts.from_name = NULL;
 	p->opts.budget.max_evaluations = (int)share(s->opts->budget.max_evaluations, each);
-	p->opts.budget.max_wall_ns = share(s->opts->budget.max_wall_ns, parts_share / rows);
 	if (model) {
 		const struct kw_agent_sums *spent = kw_agent_sums(s->ports->agent);
 
@@ -343,18 +343,42 @@ static enum kw_status prepare(struct state *st, struct part *p, struct watcher *
 	return model && !p->over ? kw_agent_part(s->ports->agent, &p->opts.agent, prefix, &p->agent, err) : KW_OK;
 }
 
+/* The time of a part that begins now: what is left beside the room for the whole, by as many as are still to come one after the other.
+ * So a judgement that took long is made up for by the parts behind it, and not by the user. */
+static int64_t time_for(struct state *st, size_t i)
+{
+	struct kw_search *s = st->s;
+	int64_t most = s->opts->budget.max_wall_ns, left;
+	size_t at_once = workers(st), rows = (st->count - i + at_once - 1) / at_once;
+
+	if (!most)
+		return 0;
+	left = most - kw_search_elapsed_ns(s) - kw_search_proof_room_ns(most, atomic_load(&st->dearest_ns));
+	return left > (int64_t)rows ? left / (int64_t)rows : 1;
+}
+
+static void note_dearest(struct state *st, int64_t ns)
+{
+	int64_t so_far = atomic_load(&st->dearest_ns);
+
+	while (ns > so_far && !atomic_compare_exchange_weak(&st->dearest_ns, &so_far, ns))
+		;
+}
+
 static void search_one(struct state *st, struct part *p)
 {
 	struct kw_search *s = st->s;
 	struct kw_part_job job = { .task = &p->task, .expr = p->expr, .opts = &p->opts, .agent = p->agent };
 	struct kw_search_result r = { 0 };
 
+	p->opts.budget.max_wall_ns = time_for(st, (size_t)(p - st->parts));
 	kw_error_reset(&p->err);
 	p->status = kw_store_open(kw_store_dir(s->store), false, &job.store, &p->err);
 	if (p->status != KW_OK)
 		return;
 	p->status = s->ports->search_part(s->ports->arg, &job, &r, &p->err);
 	p->run_id = r.run_id ? r.run_id : p->run_id;
+	note_dearest(st, r.has_best ? r.verdict.total_ns : 0);
 	kw_search_result_release(&r);
 	kw_store_close(job.store);
 }
@@ -615,7 +639,7 @@ static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *
 		status = collect(st, err);
 	if (status == KW_OK)
 		status = keep_facts(st, err);
-	/* The final checks of the parts may have gone beyond the budget; the whole is judged all the same. */
+	/* The last judgements of the parts may have gone beyond their time; the whole is judged all the same. */
 	s->owed = true;
 	return status;
 }
@@ -646,9 +670,13 @@ static enum kw_status next(struct kw_search *s, void *state, struct kw_step *ste
 	*more = true;
 	for (size_t i = 0; i < st->count; i++)
 		own += st->parts[i].own.source != NULL;
-	if (st->step == 0)
-		return make_step(st, "parts", kw_arena_printf(s->arena, "%zu parts put together, %zu with kernels of their own", st->count, own),
-				 step, err);
+	if (st->step == 0) {
+		enum kw_status status = make_step(st, "parts", kw_arena_printf(s->arena, "%zu parts put together, %zu with kernels of their own",
+									       st->count, own), step, err);
+
+		step->final = true;
+		return status;
+	}
 	*more = st->built_up && own > 0 && (st->step == 1 || st->plain_right);
 	if (!*more)
 		return KW_OK;

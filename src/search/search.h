@@ -12,8 +12,9 @@
 #include "search/evaluators.h"
 #include "store/store.h"
 
-/* Of a whole run, with what it did before a resume. The search ends early enough for the final check of the best point known.
- * That check is never cut off: only final checks can go beyond a budget (one that refuses a point is followed by another). */
+/* Of a whole run, with what it did before a resume. The search ends early enough for the final check of the best point known, by what the
+ * evaluations so far took. That check is never cut off, and a short budget of time shortens only its timing: so a run can go beyond its budget,
+ * by the end of a judgement that took longer than those before (one that refuses a point is followed by another), and says by how much. */
 struct kw_budget {
 	int max_evaluations;              /* 0: none */
 	int64_t max_wall_ns;              /* 0: none */
@@ -37,6 +38,7 @@ struct kw_search_opts {
 	int64_t resume_run;                        /* 0: a new run */
 	int64_t parent_run;                        /* of a new one: the benchmark that it is an item of; 0: none */
 	const char *item;                          /* which one; NULL: none */
+	bool as_part;                              /* what it finds is proven with the whole (strategy parts), and has no final check of its own */
 	struct kw_agent_opts agent;                /* agent.model NULL: no model */
 	const struct kw_candidate *from;           /* NULL, or the kernel to start from; it is in the store */
 	const char *from_sha, *from_name;          /* of kw_search_opts_read: that kernel, or NULL */

@@ -17,6 +17,7 @@ struct kw_step {
 	const char *what;                 /* what this step tries, in one line: the pattern, the directive */
 	const char *round;                /* of a round with several steps, in one line; NULL: what */
 	bool tune;                        /* search its tune space (else only the point it carries) */
+	bool final;                       /* not tuned: what is handed over if it is right, so that it is judged once, by the final check */
 	const struct kw_finding *applied; /* the finding whose directive the answer says that it follows; NULL: none */
 	const char *of_case;              /* of the parent, with applied: the case that the finding is about, and its time */
 	double before_ns;

@@ -34,6 +34,7 @@ struct world {
 	int interrupt_at;                  /* raise SIGINT when calls gets there */
 	int fail_at;                       /* the machine fails there */
 	int64_t takes_ns;                  /* an evaluation; it really sleeps */
+	int64_t limits_ns[3];              /* how long the last one of an effort was allowed to time a case */
 	const char *ahead[256];            /* what was built ahead: "name tune" */
 	int ahead_count, batches;
 	bool no_cache;                     /* nothing that was built is found again */
@@ -130,6 +131,7 @@ static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, co
 	w->screens += o->effort == KW_EFFORT_SCREEN;
 	w->fulls += o->effort == KW_EFFORT_FULL;
 	w->finals += o->effort == KW_EFFORT_FINAL;
+	w->limits_ns[o->effort] = o->time_limit_ns;
 	if (w->fail_at == w->calls)
 		return kw_fail(err, KW_ERR_IO, "", "the machine failed");
 	if (w->interrupt_at == w->calls)

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-enum { MS = 1000000 };
+static const int64_t MS = 1000000;
 
 static int serial;
 
@@ -167,6 +167,47 @@ static void test_time(void)
 		kw_search_result_release(&r);
 		kw_store_close(s);
 	}
+	world_release(&w);
+}
+
+/* How much of a budget of time is kept for its end, how long its judgements may time, and what is said where it was not kept to. */
+static void test_end(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct kw_error err = { 0 };
+	struct kw_store *s = open_store();
+	json_t *time = NULL;
+
+	is_int(kw_search_proof_room_ns(60000 * MS, 0), 10000 * MS, "nobody knows how long the final check will take: 10 s");
+	is_int(kw_search_proof_room_ns(6000 * MS, 0), 3000 * MS, "and half of a short budget");
+	is_int(kw_search_proof_room_ns(60000 * MS, 2000 * MS), 4000 * MS, "then twice a judgement in full");
+	is_int(kw_search_proof_room_ns(6000 * MS, 5000 * MS), 3000 * MS, "at most half");
+	world_init(&w, "");
+	add_three(&w);
+	run(&w, s, 0, (struct kw_budget){ 0 }, &r, &err);
+	ok(w.finals && w.limits_ns[KW_EFFORT_FULL] == 0 && w.limits_ns[KW_EFFORT_FINAL] == 0, "no budget: timing takes what it wants");
+	kw_store_fact_get(s, r.run_id, "time", &time, &err);
+	ok(time && !json_object_get(time, "beyond_ns"), "and goes beyond nothing");
+	json_decref(time);
+	kw_search_result_release(&r);
+	run(&w, s, 0, (struct kw_budget){ .max_wall_ns = 60000 * MS }, &r, &err);
+	ok(w.fulls && w.limits_ns[KW_EFFORT_FULL] == 0 && w.limits_ns[KW_EFFORT_FINAL] == 0, "nor does a long one say how long");
+	kw_search_result_release(&r);
+	run(&w, s, 0, (struct kw_budget){ .max_wall_ns = 12000 * MS }, &r, &err);
+	is_int(w.limits_ns[KW_EFFORT_FULL], 750 * MS, "a short one: a sixteenth for a judgement in full");
+	is_int(w.limits_ns[KW_EFFORT_FINAL], 1500 * MS, "an eighth for the final check");
+	kw_search_result_release(&r);
+	w.takes_ns = 15 * MS;
+	run(&w, s, 0, (struct kw_budget){ .max_wall_ns = 20 * MS }, &r, &err);
+	time = NULL;
+	kw_store_fact_get(s, r.run_id, "time", &time, &err);
+	ok(r.has_best && r.state == KW_RUN_BUDGET, "20 ms are enough for one look and its proof");
+	is_int(kw_json_get_i64(time, "budget_ns", 0), 20 * MS, "which were not kept to");
+	ok(kw_json_get_i64(time, "beyond_ns", 0) >= 10 * MS, "by what the proof took longer");
+	json_decref(time);
+	kw_search_result_release(&r);
+	kw_store_close(s);
 	world_release(&w);
 }
 
@@ -370,6 +411,7 @@ int main(void)
 	test_nothing_right();
 	test_refused();
 	test_time();
+	test_end();
 	test_rounds();
 	test_resumed();
 	test_more();

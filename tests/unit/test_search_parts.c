@@ -28,6 +28,7 @@ static const char *const task_text =
  *     //! clash            wrong beside another that says so */
 static _Atomic int judged, kill_at;
 static unsigned delay_seed;
+static int64_t takes_ns;           /* each judgement, which really sleeps */
 
 static int lines_with(const char *source, const char *what)
 {
@@ -54,6 +55,9 @@ static enum kw_status evaluate(void *arg, const struct kw_candidate *c, const st
 
 		nanosleep(&(struct timespec){ .tv_nsec = (long)(h % 7) * 1000000 }, NULL);
 	}
+	if (takes_ns)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)takes_ns }, NULL);
+	v->total_ns = takes_ns;
 	for (const char *p = strstr(c->source, "//! ns "); p; p = strstr(p + 1, "//! ns "))
 		ns += strtod(p + 7, NULL);
 	ns += 500.0 * lines_with(c->source, "naive");
@@ -147,7 +151,7 @@ struct play {
 	const char *model;
 	int evaluators, evaluations, parallel;
 	int rounds;
-	int64_t tokens, resume;
+	int64_t tokens, resume, wall_ns;
 	struct kw_agent_sums sums;
 };
 
@@ -164,6 +168,7 @@ static enum kw_status run(struct kw_store *store, struct play *p, struct kw_sear
 	o.agent.budget_tokens = p->tokens;
 	o.budget.max_evaluations = p->evaluations;
 	o.budget.max_rounds = p->rounds;
+	o.budget.max_wall_ns = p->wall_ns;
 	o.judge.seed = 5;
 	*out = (struct kw_search_result){ 0 };
 	kw_error_reset(&err);
@@ -268,6 +273,10 @@ static void test_right(void)
 	is_int(r.best.plan.workspace_count, 2, "with what passes between them");
 	is_int(p.sums.calls, 7, "all calls are counted");
 	is_int(p.sums.tokens_in, 700, "and their tokens");
+	is_str(story(s, &r), "manager=source parts/final=ok | part1: part1/r1/coder=source part1/r2/planner=source r1-coder/full=ok "
+	       "| part2: part2/r1/coder=source part2/r2/planner=source r1-coder/full=ok "
+	       "| part3: part3/r1/coder=source part3/r2/planner=source r1-coder/full=ok "
+	       "| best parts 600", "only the whole has the final check, and nothing else");
 	kw_search_result_release(&r);
 	kw_store_close(s);
 }
@@ -390,6 +399,30 @@ static void test_budgets(void)
 	kw_store_close(s);
 }
 
+/* A part whose time is over before a judgement in full: what was seen of it is judged with the whole. */
+static void test_time(void)
+{
+	struct kw_store *s = open_store("time.db");
+	struct kw_search_result r;
+	struct play p = { .evaluators = 1, .parallel = 1, .wall_ns = 400000000 };
+	json_t *time = NULL;
+
+	say("manager", "manager", "PART: 1\nPART: 2\nPART: 3");
+	three("//! ns 100\n//@ tune STEP in {1, 2, 4, 8} default 2", "//! ns 200\n//@ tune STEP in {1, 2, 4, 8} default 2", "//! ns 300");
+	p.model = write_script("time.jsonl");
+	takes_ns = 150000000;
+	is_int(run(s, &p, &r), KW_OK, "a budget of time that ends in the first part");
+	takes_ns = 0;
+	ok(r.has_best, "the whole is there all the same");
+	ok(strncmp(own_parts(s, r.run_id), "1 ", 2) == 0, "with what was only screened of the first part");
+	has_str(story(s, &r), "part1: part1/r1/coder=source r1-coder/screen=ok |", "once");
+	kw_store_fact_get(s, r.run_id, "time", &time, &err);
+	ok(kw_json_get_i64(time, "beyond_ns", 0) > 0, "what its end took beyond the budget is kept");
+	json_decref(time);
+	kw_search_result_release(&r);
+	kw_store_close(s);
+}
+
 static void test_resume(void)
 {
 	struct kw_store *s = open_store("whole.db");
@@ -453,6 +486,7 @@ int main(void)
 	test_nonsense();
 	test_order();
 	test_budgets();
+	test_time();
 	test_resume();
 	kw_buf_release(&script);
 	kw_task_release(&task);
