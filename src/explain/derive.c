@@ -169,7 +169,7 @@ static void counters(struct kw_launch *k)
 		    100 * v[KW_M_MIN_BYTES] / v[KW_M_DURATION_NS] * 1e9 / v[KW_M_PEAK_RATE]);
 }
 
-/* What a kernel's own name says of its operation, which no counter does: a product, or one of 16-bit values. */
+/* What a kernel's own name says, which no counter does: a product, one of 16-bit values, what PyTorch's compiler wrote in Triton. */
 static void name(struct kw_launch *k)
 {
 	static const char *const products[] = { "gemm",	  "matmul", "mat_mul", "matrixmul", "matrix_mul", "mmult", "bmm",     "conv1d", "conv2d",
@@ -182,6 +182,8 @@ static void name(struct kw_launch *k)
 	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++)
 		if (strcasestr(k->kernel, halves[i]))
 			k->value[KW_M_NAME_HALF] = 1;
+	if (strncmp(k->kernel, "triton_", 7) == 0)
+		k->value[KW_M_TRITON] = 1;
 }
 
 /* A share that none can be is no evidence of anything: named, and then missing. Clocks that differ make a little more than 100%. */

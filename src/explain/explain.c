@@ -351,15 +351,26 @@ static bool conclude(struct kw_explained *e, const struct kw_facts *f, const str
 	return e->verdict != NULL;
 }
 
+static enum kw_words words_of(const double *v)
+{
+	/* Triton first: its kernels run on AMD's devices too. */
+	if (v[KW_M_TRITON] > 0)
+		return KW_WORDS_TRITON;
+	if (v[KW_M_OPENCL] > 0)
+		return KW_WORDS_OPENCL;
+	return v[KW_M_HIP] > 0 ? KW_WORDS_HIP : KW_WORDS_CUDA;
+}
+
 bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const struct kw_launch *before,
 		       struct kw_arena *a, struct kw_explained *out)
 {
 	struct kw_facts f = { .now = k->value, .before = before ? before->value : NULL };
 	struct kw_explained_finding findings[KW_MAX_FINDINGS] = { 0 };
 	struct kw_dropped dropped[KW_MAX_FINDINGS] = { 0 };
-	enum kw_words words = k->value[KW_M_OPENCL] > 0 ? KW_WORDS_OPENCL : k->value[KW_M_HIP] > 0 ? KW_WORDS_HIP : KW_WORDS_CUDA;
+	enum kw_words words;
 
 	kw_explain_derive(k);
+	words = words_of(k->value);
 	*out = (struct kw_explained){ .launch = k, .findings = findings, .dropped = dropped };
 	roof(k, out);
 	k->value[KW_M_ROOF_PCT] = out->roof_pct;

@@ -20,7 +20,7 @@ bool kw_explain_on_gpu(const struct kw_verdict *v)
 /* What is true of a source and not counted in its functions. */
 static bool is_no_count(int metric)
 {
-	return metric == KW_M_CORES || metric == KW_M_OPENCL;
+	return metric == KW_M_CORES || metric == KW_M_OPENCL || metric == KW_M_HIP || metric == KW_M_TRITON;
 }
 
 static void add_facts(struct kw_launch *k, const struct kw_launches *facts)

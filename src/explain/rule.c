@@ -23,7 +23,8 @@ const char *kw_about_name(enum kw_about a)
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
 				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
-				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", "hip", NULL };
+				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", "hip",
+				    "triton", NULL };
 static const char *const word_keys[] = { "title", "verdict", "evidence", "change", "check", "wrong_when", NULL };
 
 /* ---- reading ---- */
@@ -202,7 +203,7 @@ static enum kw_status checks(struct kw_rule *r, struct kw_arena *a, struct kw_er
 	return s;
 }
 
-/* `opencl:` and `hip:` hold sentences that stand in for the rule's own where a kernel is in that language. */
+/* `opencl:`, `hip:` and `triton:` hold sentences that stand in for the rule's own where a kernel is in that language. */
 static enum kw_status other_words(const struct kw_yaml *map, const char *language, enum kw_words words, struct kw_rule *r, struct kw_arena *a,
 				  struct kw_error *err)
 {
@@ -277,7 +278,9 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = checks(out, a, err);
 	if (s == KW_OK)
 		s = other_words(map, "opencl", KW_WORDS_OPENCL, out, a, err);
-	return s == KW_OK ? other_words(map, "hip", KW_WORDS_HIP, out, a, err) : s;
+	if (s == KW_OK)
+		s = other_words(map, "hip", KW_WORDS_HIP, out, a, err);
+	return s == KW_OK ? other_words(map, "triton", KW_WORDS_TRITON, out, a, err) : s;
 }
 
 static int by_name(const void *x, const void *y)

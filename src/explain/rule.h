@@ -32,8 +32,8 @@ const char *kw_about_name(enum kw_about a);
 /* Units of the machine that a change takes work from; what it does not relieve bounds what it can give. */
 enum kw_unit_bit { KW_RELIEVES_DRAM = 1, KW_RELIEVES_L2 = 2, KW_RELIEVES_L1 = 4, KW_RELIEVES_SM = 8 };
 
-/* Whose words a kernel's author speaks: threads and ncu, work-items, or wavefronts and AMD's tools. */
-enum kw_words { KW_WORDS_CUDA, KW_WORDS_OPENCL, KW_WORDS_HIP, KW_WORDS_COUNT };
+/* Whose words a kernel's author speaks: threads and ncu, work-items, wavefronts and AMD's tools, or blocks of a program. */
+enum kw_words { KW_WORDS_CUDA, KW_WORDS_OPENCL, KW_WORDS_HIP, KW_WORDS_TRITON, KW_WORDS_COUNT };
 
 enum { KW_RULE_MAX_LIST = 12, KW_RULE_MAX_EXAMPLE = 16 };
 struct kw_rule_example {

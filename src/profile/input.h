@@ -63,7 +63,7 @@ void kw_read_sass(const char *text, size_t len, struct kw_launches *out);     /*
 void kw_read_cubin(const char *bytes, size_t len, struct kw_launches *out);   /* resources.c */
 void kw_read_log(const char *text, size_t len, struct kw_launches *out);      /* resources.c: what ptxas says */
 void kw_read_source(enum kw_input_kind kind, const char *text, size_t len, struct kw_launches *out); /* source.c */
-void kw_read_python(const char *text, size_t len, struct kw_launches *out);   /* python_source.c */
+void kw_read_python(const char *text, size_t len, struct kw_launches *out);   /* source_python.c */
 void kw_read_host(const struct kw_tokens *t, struct kw_launches *out);        /* timing.c: clocks around launches */
 void kw_read_c(const struct kw_tokens *t, size_t from, size_t to, struct kw_launch *k); /* source_c.c: a function's loops */
 /* A line of what the compiler said of loops (-fopt-info-vec-all): where, and whether it took the loop. False: about something else. */

@@ -319,6 +319,9 @@ void kw_read_ptx(const char *text, size_t len, struct kw_launches *out)
 		ptx_opcode(&m, op, line);
 	}
 	end(&m);
+	/* Line information that names a file of Python: what Triton's compiler wrote. */
+	for (size_t i = 0; i < out->count && memmem(text, len, ".py\"", 4); i++)
+		out->list[i]->value[KW_M_TRITON] = 1;
 	if (out->count == 0)
 		kw_launches_note(out, 0, "there is no .entry in this PTX");
 }

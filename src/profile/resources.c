@@ -270,8 +270,8 @@ bool kw_read_vector_line(struct kw_str line, int *number, bool *vectorised)
 {
 	/* gcc's -fopt-info-vec-all; clang's -Rpass=loop-vectorize and -Rpass-missed, of which the -analysis gives reasons. */
 	static const char *const took[] = { "optimized: loop vectorized", "remark: vectorized loop" },
-				 *const left[] = { "missed: couldn't vectorize loop", "remark: loop not vectorized", "remark: the cost-model indicates that "
-										"vectorization is not beneficial" };
+				 *const left[] = { "missed: couldn't vectorize loop", "remark: loop not vectorized",
+						   "remark: the cost-model indicates that vectorization is not beneficial" };
 	const char *colon = memchr(line.ptr, ':', line.len);
 	bool missed = false;
 

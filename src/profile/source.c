@@ -489,15 +489,18 @@ static void loop(struct kw_scan *s, size_t i)
 		kw_scan_fact(s, KW_M_CODE_SERIAL, i);
 }
 
-/* if (tid % (2 * k) == 0) in a loop: neighbouring lanes part. A constant multiple of a warp parts whole warps only. */
+/* if (tid % (2 * k) == 0) in a loop, or before one: neighbouring lanes part. A constant multiple of a warp parts whole warps only. */
 static void divergent(struct kw_scan *s, size_t open, size_t close)
 {
+	static const char *const loops[] = { "for", "while", NULL };
+	bool weighs = s->loop_count || kw_tokens_hold(s->t, close + 1, kw_token_statement_end(s->t, close + 1), loops);
+
 	for (size_t k = open + 1; k + 1 < close; k++) {
 		bool lane = (s->t->list[k].kind == KW_TOKEN_WORD && kw_scan_find(s, k, KW_SCAN_LANE)) ||
 			    (kw_token_is(s->t, k, "x") && kw_token_is(s->t, k - 2, "threadIdx"));
 		long by = k + 2 < close ? value_of(s, k + 2) : 0;
 
-		if (!lane || !s->loop_count || !(kw_token_is(s->t, k + 1, "%") || kw_token_is(s->t, k + 1, "&")))
+		if (!lane || !weighs || !(kw_token_is(s->t, k + 1, "%") || kw_token_is(s->t, k + 1, "&")))
 			continue;
 		if (kw_token_is(s->t, k + 1, "%") ? by % 32 != 0 || by == 0 : by > 0 && by < 31 && (by & (by + 1)) == 0) {
 			kw_scan_fact(s, KW_M_CODE_DIVERGENT, open);

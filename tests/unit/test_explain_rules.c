@@ -219,6 +219,50 @@ static size_t test_words(const struct kw_rule *r, enum kw_words words)
 	return 1;
 }
 
+/* What nobody can write in Triton, where threads, shared memory and instructions are the compiler's. */
+static const char *no_word_of_triton(const char *said)
+{
+	static const char *const words[] = { "__", "threadIdx", "blockIdx", "float4", "uint4", "#pragma", "huffle", "template", "cp.async", "ldmatrix",
+					     "maxrregcount", "launch bound", "-fmad", "sqrtf", "expf", "0.5f", "0.0f", "volatile", "swizzle of", "XOR",
+					     "odd row stride", "constant memory", "128-bit", "128 bits", "tile a thread", "tiles a thread", "loads a thread",
+					     "elements a thread", "lane 0", "LDS", NULL };
+
+	for (size_t i = 0; said && words[i]; i++)
+		if (strstr(said, words[i]))
+			return words[i];
+	return NULL;
+}
+
+/* A rule that a kernel in Triton can fire, by its counters or by its source, says what to change in Triton's words. */
+static size_t test_triton(const struct kw_rule *r)
+{
+	/* What only C, source that is no Triton, or AMD's tools have. */
+	static const int others[] = { KW_M_C_LOOPS, KW_M_C_FALSE_SHARING, KW_M_C_STRIDED, KW_M_C_REDUCTION, KW_M_C_MATH_CALL, KW_M_C_CHASE, KW_M_C_BRANCH_LOOP,
+				      KW_M_C_ATOMIC_LOOP, KW_M_LOOPS_SCALAR, KW_M_CODE_AOS, KW_M_CODE_DIVERGENT, KW_M_CODE_DYNAMIC_ARRAY, KW_M_CODE_CONFLICT_WAYS,
+				      KW_M_CODE_SHARED_PRODUCT, KW_M_CODE_ATOMIC_SHARED_LOOP, KW_M_CODE_BLOCKS_FIXED, KW_M_CODE_LOCAL,
+				      KW_M_VGPR_SPILLS, KW_M_SCRATCH, KW_M_LDS_CONFLICT, KW_M_ACTIVE_LANES, KW_M_TRACE_BUSY };
+	double now[KW_M_COUNT];
+	struct kw_facts f = { .now = now };
+	const struct kw_rule *own = kw_rule_in_words_of(r, KW_WORDS_TRITON);
+	const char *said, *word;
+
+	if (r->about != KW_ABOUT_CODE && r->about != KW_ABOUT_GPU)
+		return 0;
+	clear(now);
+	for (size_t i = 0; i < r->example_count; i++)
+		now[r->example[i].metric] = r->example[i].value;
+	now[KW_M_GPU] = now[KW_M_TRITON] = 1;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!isnan(now[others[i]]))
+			return 0;
+	if (!kw_rule_fires(own, &f))
+		return 0;
+	said = kw_rule_say(own, own->directive, &f, &arena);
+	word = no_word_of_triton(said);
+	ok(said && !word && !strstr(said, "unknown number"), "%s, in Triton%s%s: %s", r->name, word ? ", says " : "", word ? word : "", said);
+	return 1;
+}
+
 static double value(const char *text, const double *now)
 {
 	struct kw_condition *c;
@@ -392,7 +436,7 @@ static int scenario(void *unused)
 int main(void)
 {
 	struct kw_rule *rules;
-	size_t n, performance = 0, opencl = 0, hip = 0;
+	size_t n, performance = 0, opencl = 0, hip = 0, triton = 0;
 
 	kw_arena_init(&arena, 64 << 20);
 	ok(kw_rules_load(&arena, &rules, &n, &err) == KW_OK, "the rules load: %s",
@@ -403,9 +447,11 @@ int main(void)
 		performance += rules[i].about != KW_ABOUT_MESSAGE;
 		opencl += test_words(&rules[i], KW_WORDS_OPENCL);
 		hip += test_words(&rules[i], KW_WORDS_HIP);
+		triton += test_triton(&rules[i]);
 	}
 	ok(performance >= 40, "%zu rules about kernels", performance);
 	ok(hip >= 11, "%zu rules that a kernel in HIP can fire", hip);
+	ok(triton >= 50, "%zu rules that a kernel in Triton can fire", triton);
 	ok(opencl >= 11, "%zu rules that a kernel in OpenCL can fire", opencl);
 	ok(!kw_rule_find(rules, n, "no_such_rule"), "an unknown rule is not found");
 	kw_rules_release(rules, n);
