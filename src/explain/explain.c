@@ -64,11 +64,17 @@ static double floor_of(const struct kw_explained *e, const struct kw_launch *k, 
 	double least = 0, must = k->value[KW_M_MEMORY_CEILING_PCT];
 
 	*name = "";
-	for (size_t i = 0; i < KW_ROOF_UNITS; i++)
-		if (!(e->unit[i].relieved_by & relieves) && e->unit[i].pct > least) {
-			least = fmin(e->unit[i].pct, 100);
+	for (size_t i = 0; i < KW_ROOF_UNITS; i++) {
+		double pct = e->unit[i].pct;
+
+		/* No kernel comes to DRAM's data-sheet rate. */
+		if (e->unit[i].relieved_by == KW_RELIEVES_DRAM && k->value[KW_M_DRAM_REACH_PCT] > 0)
+			pct = 100 * fmax(k->value[KW_M_DRAM_PCT] / k->value[KW_M_DRAM_REACH_PCT], pct / 100);
+		if (!(e->unit[i].relieved_by & relieves) && pct > least) {
+			least = fmin(pct, 100);
 			*name = e->unit[i].name;
 		}
+	}
 	if (must > least && !(must > 105 && !isnan(k->value[KW_M_DRAM_PCT]))) {
 		least = fmin(must, 100);
 		*name = "memory, with the bytes that must move,";

@@ -263,6 +263,47 @@ static size_t test_triton(const struct kw_rule *r)
 	return 1;
 }
 
+/* Its example beside one unit that is nearly full, of which its change takes nothing: the gain is what that unit leaves, at most. */
+static void test_under_the_roof(const struct kw_rule *r)
+{
+	static const struct {
+		int metric;
+		double pct, left; /* left: of the time, at most */
+		unsigned relieved;
+		const char *name;
+	} full[] = {
+		{ KW_M_DRAM_PCT, 70, 1 - 70.0 / 88, KW_RELIEVES_DRAM, "DRAM" },
+		{ KW_M_L2_PCT, 72, 0.28, KW_RELIEVES_L2, "L2" },
+		{ KW_M_L1_ELAPSED_PCT, 80, 0.2, KW_RELIEVES_L1, "L1" },
+		{ KW_M_COMPUTE_PCT, 85, 0.15, KW_RELIEVES_SM, "compute" },
+		{ KW_M_MEMORY_CEILING_PCT, 80, 0.2, 0, "the bytes that must move" },
+	};
+	const struct kw_rule_set set = { .rules = r, .count = 1 };
+
+	for (size_t i = 0; r->about == KW_ABOUT_GPU && r->gain && !r->final && i < sizeof(full) / sizeof(full[0]); i++) {
+		struct kw_launches l;
+		struct kw_launch *k;
+		struct kw_explained e;
+		struct kw_arena a;
+
+		kw_arena_init(&a, 4 << 20);
+		kw_launches_init(&l, &a, "f");
+		k = kw_launches_add(&l, KW_STR("k"), 1);
+		for (size_t x = 0; x < r->example_count; x++)
+			k->value[r->example[x].metric] = r->example[x].value;
+		k->value[KW_M_GPU] = 1;
+		k->value[KW_M_DURATION_NS] = isnan(k->value[KW_M_DURATION_NS]) ? 1e6 : k->value[KW_M_DURATION_NS];
+		if (!(r->relieves & full[i].relieved)) {
+			k->value[full[i].metric] = full[i].pct;
+			ok(kw_explain_launch(&set, k, NULL, &a, &e), "%s beside %s", r->name, full[i].name);
+			for (size_t f = 0; f < e.count; f++)
+				ok(isnan(e.findings[f].gain) || e.findings[f].gain <= full[i].left + 1e-9, "%s promises %g where %s leaves %g", r->name,
+				   e.findings[f].gain, full[i].name, full[i].left);
+		}
+		kw_arena_release(&a);
+	}
+}
+
 static double value(const char *text, const double *now)
 {
 	struct kw_condition *c;
@@ -444,6 +485,7 @@ int main(void)
 	for (size_t i = 0; i < n; i++) {
 		test_rule(&rules[i]);
 		test_missing(&rules[i]);
+		test_under_the_roof(&rules[i]);
 		performance += rules[i].about != KW_ABOUT_MESSAGE;
 		opencl += test_words(&rules[i], KW_WORDS_OPENCL);
 		hip += test_words(&rules[i], KW_WORDS_HIP);
