@@ -90,6 +90,7 @@ struct reference_run {
 	uint64_t *workspaces[KW_REFERENCES]; /* on the device */
 	uint64_t want, plain;             /* KW_REFERENCE_TILE values each */
 	bool usable, opened;
+	bool told[KW_MAX_OUTPUTS];        /* what the output is compared by is of earlier declared inputs of this case */
 };
 
 /* Expected values of earlier trials at a few places: to recognise an answer that was kept. The first few stay, of the
