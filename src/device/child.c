@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -195,6 +196,62 @@ void kw_child_doom(struct kw_child *c)
 {
 	if (c->process.pid > 0)
 		signal_child(c, SIGKILL);
+}
+
+/* ---- those that are ending ---- */
+
+enum { LEAVING = 4 };
+static struct leaving {
+	struct kw_child child;
+	pthread_t thread;
+	bool there;
+} leaving[LEAVING];
+static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t leaving_owner;
+
+static void *close_it(void *arg)
+{
+	kw_child_close(arg);
+	return NULL;
+}
+
+static void own_leaving(void)
+{
+	for (int i = 0; i < LEAVING && leaving_owner != getpid(); i++)
+		leaving[i].there = false; /* of the process that this is a fork of */
+	leaving_owner = getpid();
+}
+
+void kw_child_leave(struct kw_child *c)
+{
+	struct leaving *l = NULL;
+
+	kw_child_doom(c);
+	pthread_mutex_lock(&leaving_lock);
+	own_leaving();
+	for (int i = 0; i < LEAVING && !l; i++)
+		if (!leaving[i].there)
+			l = &leaving[i];
+	if (l) {
+		l->child = *c;
+		l->there = pthread_create(&l->thread, NULL, close_it, &l->child) == 0;
+	}
+	if (l && l->there)
+		kw_child_init(c);
+	pthread_mutex_unlock(&leaving_lock);
+	kw_child_close(c);
+}
+
+void kw_children_gone(void)
+{
+	pthread_mutex_lock(&leaving_lock);
+	own_leaving();
+	for (int i = 0; i < LEAVING; i++)
+		if (leaving[i].there) {
+			pthread_join(leaving[i].thread, NULL);
+			leaving[i].there = false;
+		}
+	pthread_mutex_unlock(&leaving_lock);
 }
 
 enum kw_status kw_child_send(struct kw_child *child, const void *bytes, size_t len, const int *fds, int count,

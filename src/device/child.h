@@ -62,6 +62,11 @@ bool kw_child_was_ending(struct kw_child *c);
 /* Kills it too, and does not wait for its end: kw_child_close does. */
 void kw_child_doom(struct kw_child *c);
 
+/* The same as kw_child_close, but its end goes on beside the caller: a process with a GPU's context takes a tenth of a second to die. Until
+ * kw_children_gone returns it may still hold memory and make the device slow. */
+void kw_child_leave(struct kw_child *c);
+void kw_children_gone(void);
+
 /* Up to WIRE_MAPS_MAX descriptors go along. A process that has ended is no failure: the caller finds out by its end. */
 enum kw_status kw_child_send(struct kw_child *c, const void *bytes, size_t len, const int *fds, int count,
 			     struct kw_error *err);

@@ -409,6 +409,7 @@ static void dismiss_ahead(void)
 
 void kw_module_dismiss(void)
 {
+	kw_children_gone();
 	dismiss_ahead();
 	pthread_mutex_lock(&residents_lock);
 	own_residents();

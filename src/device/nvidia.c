@@ -292,9 +292,14 @@ static void nvidia_close(struct kw_device *d)
 static int64_t nvidia_memory_free(struct kw_device *d)
 {
 	struct nvidia *n = kw_nvidia_of(d);
-	size_t free_bytes, total;
+	size_t free_bytes = 0, total = 0;
+	bool told = kw_nvidia_enter(n, NULL) == KW_OK && n->cu->MemGetInfo(&free_bytes, &total) == CUDA_SUCCESS;
 
-	return kw_nvidia_enter(n, NULL) == KW_OK && n->cu->MemGetInfo(&free_bytes, &total) == CUDA_SUCCESS ? (int64_t)free_bytes : -1;
+	if (told && free_bytes < total / 2) { /* some of it may be a player's that is ending */
+		kw_children_gone();
+		told = n->cu->MemGetInfo(&free_bytes, &total) == CUDA_SUCCESS;
+	}
+	return told ? (int64_t)free_bytes : -1;
 }
 
 extern const struct kw_device_ops kw_device_nvidia;

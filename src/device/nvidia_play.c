@@ -574,7 +574,9 @@ void kw_nvidia_player_stop(struct kw_player *player)
 
 	if (!p)
 		return;
-	if (p->module)
+	if (p->module && p->loaded && !p->trusted && !p->broken && !p->process.child.dead)
+		kw_child_leave(&p->process.child);
+	else if (p->module)
 		kw_module_retire(p->module, &p->process.child, p->loaded);
 	else if (!give_process(p))
 		kw_child_close(&p->process.child);
@@ -723,6 +725,7 @@ enum kw_status kw_nvidia_run(struct kw_player *player, const int *order, int n, 
 	enum kw_status st;
 
 	result_init(r);
+	kw_children_gone();
 	if (p->session->failed != KW_OK) {
 		if (err)
 			*err = p->session->failure;
