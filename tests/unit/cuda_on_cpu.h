@@ -6,6 +6,11 @@
 struct place { unsigned x, y, z; };
 static place gridDim, blockDim, blockIdx, threadIdx;
 
+static inline float __fadd_rn(float a, float b)
+{
+	return a + b;
+}
+
 struct pointer { /* to whatever the parameter points to */
 	void *p;
 	template <typename T> operator T *() const { return (T *)p; }

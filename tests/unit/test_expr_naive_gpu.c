@@ -80,7 +80,7 @@ static void *compile(void)
 	const char *top = getenv("KW_TOP");
 	char header[4200], shim[4200];
 	const char *argv[] = { "g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-Wno-unused-variable",
-			       "-Wno-unused-function", "-include", header, "-include", shim, "all.cpp", "-lm", "-o", "all.so",
+			       "-Wno-unused-function", "-Wno-unknown-pragmas", "-include", header, "-include", shim, "all.cpp", "-lm", "-o", "all.so",
 			       NULL };
 	struct kw_proc_opts o = { .timeout_ms = 600000, .max_out_bytes = 1 << 16, .cwd = temp_dir() };
 	struct kw_proc_result r;
