@@ -1,12 +1,13 @@
 /* What files of PyTorch say of themselves, kept while the program runs. Reading one takes PyTorch's exporter and a call of the
  * reference; a benchmark has many candidates for a problem, and reads several at a time. */
+#include "ops/described.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "ops/described.h"
 
 enum { KEPT = 16 };
 enum state { FREE, ASKED, KNOWN };
