@@ -480,7 +480,7 @@ static void explain(const struct kw_reply_want *w, const struct blocks *b, enum 
 		no_use(out, KW_REPLY_NO_ENTRY, "a block has a `%s kernel NAME` line, but the function NAME is not defined in "
 		       "the same block", w->marker);
 	else
-		no_use(out, KW_REPLY_NO_ENTRY, "none of the %zu blocks of code (the last is marked '" KW_STR_FMT "') has a `%s "
+		no_use(out, KW_REPLY_NO_ENTRY, "no block of code (of %zu, the last marked '" KW_STR_FMT "') has a `%s "
 		       "kernel NAME ...` line, which says how the kernel is called; write %s", b->count,
 		       (int)(last->info.len < 20 ? last->info.len : 20), last->info.ptr, w->marker,
 		       w->language ? w->language : "the kernel's source");
