@@ -552,28 +552,24 @@ static enum kw_status read_file(const struct kw_op_import_opts *o, const char *b
 		return kw_fail(err, KW_ERR_INPUT, o->file, "kernels in C, CUDA, OpenCL and Triton are converted, not in %s", backend);
 	if (strstr(*text, strcmp(backend, "triton") == 0 ? "#@ kernel" : "//@ kernel"))
 		return kw_fail(err, KW_ERR_USAGE, o->file, "this is a candidate already: it has kernel lines");
-	if (kw_path_exists(o->out))
-		return kw_fail(err, KW_ERR_USAGE, o->out, "is there already; name another file by --out");
 	return KW_OK;
 }
 
-enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_import *out, struct kw_error *err)
+enum kw_status kw_op_import_for(const struct kw_op_import_opts *o, const struct kw_task *t, struct kw_op_import *out, struct kw_error *err)
 {
-	struct kw_op_task task = { 0 };
-	struct importer m = { .o = o, .out = out, .err = err };
+	struct importer m = { .o = o, .task = t, .out = out, .err = err };
 	const char *dot = strrchr(o->file, '.');
 	char *text = NULL;
 	size_t len = 0;
-	enum kw_status status = kw_op_task_load(o->task, o->inputs, o->input_count, &task, err);
+	enum kw_status status = KW_OK;
 
 	*out = (struct kw_op_import){ .plan = "", .text = "" };
 	kw_arena_init(&out->arena, ARENA_BYTES);
 	kw_buf_init(&m.plan, 1 << 20);
 	kw_buf_init(&m.missing, TEXT_MAX);
-	m.task = &task.task;
 	m.backend = o->backend ? o->backend : !dot ? "" : strcmp(dot, ".cu") == 0 ? "cuda" : strcmp(dot, ".cl") == 0 ? "opencl"
 		    : strcmp(dot, ".c") == 0 ? "c" : strcmp(dot, ".py") == 0 ? "triton" : "";
-	if (status == KW_OK && !m.backend[0])
+	if (!m.backend[0])
 		status = kw_fail(err, KW_ERR_USAGE, o->file, "the ending says no language (.c .cu .cl .py are known); give --backend");
 	if (status == KW_OK)
 		status = read_file(o, m.backend, &out->arena, &text, &len, err);
@@ -586,11 +582,61 @@ enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_impo
 		find_launches(&m);
 		status = convert(&m, text, len);
 	}
-	if (status == KW_OK)
-		status = kw_file_write(o->out, out->text, strlen(out->text), err);
 	kw_buf_release(&m.plan);
 	kw_buf_release(&m.missing);
+	return status;
+}
+
+enum kw_status kw_op_import(const struct kw_op_import_opts *o, struct kw_op_import *out, struct kw_error *err)
+{
+	struct kw_op_task task = { 0 };
+	enum kw_status status = kw_op_task_load(o->task, o->inputs, o->input_count, &task, err);
+
+	*out = (struct kw_op_import){ .plan = "", .text = "" };
+	if (status == KW_OK && kw_path_exists(o->out))
+		status = kw_fail(err, KW_ERR_USAGE, o->out, "is there already; name another file by --out");
+	if (status == KW_OK)
+		status = kw_op_import_for(o, &task.task, out, err);
+	if (status == KW_OK)
+		status = kw_file_write(o->out, out->text, strlen(out->text), err);
 	kw_op_task_release(&task);
+	return status;
+}
+
+/* A plan line of any language. */
+static bool has_plan_line(struct kw_str text)
+{
+	struct kw_str line;
+
+	while (text.len && kw_str_split(&text, '\n', &line)) {
+		line = kw_str_trim(line);
+		if (kw_str_starts(line, "//@") || kw_str_starts(line, "#@"))
+			return true;
+	}
+	return false;
+}
+
+enum kw_status kw_op_kernel_load(struct kw_candidate *c, const char *path, const char *backend, const struct kw_task *t, struct kw_arena *a,
+				 struct kw_error *err)
+{
+	struct kw_op_import_opts o = { .file = path, .out = path, .backend = backend };
+	struct kw_op_import imported;
+	struct kw_buf text;
+	enum kw_status status;
+	bool planned;
+
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
+	status = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, err);
+	planned = status != KW_OK || text.len == 0 || has_plan_line((struct kw_str){ text.ptr, text.len });
+	kw_buf_release(&text);
+	if (status != KW_OK || planned)
+		return status == KW_OK ? kw_candidate_load(c, path, backend, t, a, err) : status;
+	status = kw_op_import_for(&o, t, &imported, err);
+	if (status == KW_OK)
+		status = kw_candidate_from_text(c, path, backend, imported.text, strlen(imported.text), t, a, err);
+	if (status != KW_OK)
+		kw_error_while(err, "making plan lines for a kernel without any; `kwright import` takes what is missing");
+	kw_op_import_release(&imported);
 	return status;
 }
 

@@ -34,6 +34,11 @@ struct kw_store *kw_op_memory(void);
 /* The tuner's reports of a run as its fact "tune". */
 json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r);
 
+/* import.c: for a task that is loaded; writes no file, out is its name in messages. */
+enum kw_status kw_op_import_for(const struct kw_op_import_opts *o, const struct kw_task *t, struct kw_op_import *out, struct kw_error *err);
+/* A kernel to start from: a candidate's file, or one without plan lines, which are made as `import` makes them. */
+enum kw_status kw_op_kernel_load(struct kw_candidate *c, const char *path, const char *backend, const struct kw_task *t, struct kw_arena *a,
+				 struct kw_error *err);
 /* import_triton.c: fills out's texts from a file in Triton. */
 enum kw_status kw_op_import_triton(const struct kw_op_import_opts *o, const struct kw_task *t, const char *text, struct kw_op_import *out,
 				   struct kw_error *err);

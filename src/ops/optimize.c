@@ -194,7 +194,7 @@ static enum kw_status load_from(const struct kw_op_search_opts *o, struct kw_op_
 		return KW_OK;
 	c = kw_arena_calloc(&t->arena, 1, sizeof(*c));
 	so->from = c;
-	return c ? kw_candidate_load(c, o->from, so->backend, &t->task, &t->arena, err)
+	return c ? kw_op_kernel_load(c, o->from, so->backend, &t->task, &t->arena, err)
 		 : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a candidate");
 }
 

@@ -33,7 +33,7 @@ static enum kw_status load_parent(const struct kw_op_prompt_opts *o, enum kw_rol
 
 	if (!o->from)
 		return KW_OK;
-	status = kw_candidate_load(c, o->from, b->name, &t->task, a, err);
+	status = kw_op_kernel_load(c, o->from, b->name, &t->task, a, err);
 	if (role == KW_ROLE_DEBUGGER) {
 		f->failed_source = c->source;
 		f->failure = "(the judge's evidence stands here)";

@@ -8,6 +8,8 @@
 #include "report/report.h"
 #include "report/table.h"
 
+enum { STEP_SHOWN_BYTES = 116 };
+
 const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE_MAX])
 {
 	const long long pid = (long long)r->pid;
@@ -66,6 +68,20 @@ static void counts(const struct kw_report *r, struct kw_buf *out)
 	kw_buf_addc(out, '\n');
 }
 
+/* A cell of a table: what is longer ends behind a word. The reasons below have it whole. */
+static const char *short_step(const char *step, struct kw_arena *a)
+{
+	size_t len = strlen(step);
+	const char *cut;
+
+	if (len <= STEP_SHOWN_BYTES)
+		return step;
+	for (len = STEP_SHOWN_BYTES - 3; len && step[len] != ' ';)
+		len--;
+	cut = len ? kw_arena_printf(a, "%.*s...", (int)len, step) : step;
+	return cut ? cut : step;
+}
+
 static void rounds(const struct kw_report *r, struct kw_buf *out)
 {
 	struct kw_arena a;
@@ -91,7 +107,7 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 			snprintf(predicted, sizeof(predicted), "%.2fx", x->predicted);
 		if (x->measured_ns > 0 && x->best_ns_before > 0)
 			snprintf(measured, sizeof(measured), "%.2fx", x->measured_ns / x->best_ns_before);
-		kw_table_row(&t, number, x->step, n, predicted, measured, before, after);
+		kw_table_row(&t, number, short_step(x->step, &a), n, predicted, measured, before, after);
 	}
 	kw_table_write(&t, "  ", out);
 	kw_arena_release(&a);

@@ -179,6 +179,12 @@ sub from_a_kernel {
 	is($r->{rounds}[0]{step}, 'the kernel that it starts from', 'which is the first round');
 	my $calls = `$kwright runs show 1 --calls --store $tmp/run$number`;
 	like($calls, qr/The kernel so far\\n```\\n.{0,200}x\[i\] \+ x\[i\]/s, 'and the coder is shown it');
+	($code, $r) = play([[coder => fenced($right)]], '--from', spew("$tmp/bare.c", $right =~ s{^//\@.*\n}{}mgr));
+	is($code, 0, 'also at one that has no plan lines');
+	$calls = `$kwright runs show 1 --calls --store $tmp/run$number`;
+	like($calls, qr{The kernel so far\\n```\\n//\@ kernel twice args=\(x, y, n:i64\)\\n}, 'which gets them');
+	is((play([[coder => fenced($right)]], '--from', spew("$tmp/odd.c", "void k(const float *a, double q)\n{\n}\n")))[0], 2, 'what nobody can guess');
+	like($err, qr/odd\.c: .*say it by --arg NAME=EXPR.*`kwright import` takes what is missing/, 'is asked for');
 }
 
 sub recorded {
