@@ -208,17 +208,22 @@ static void name(struct kw_launch *k)
 		k->value[KW_M_TRITON] = 1;
 }
 
-/* A share that none can be is no evidence of anything: named, and then missing. Clocks that differ make a little more than 100%. */
+/* A value that none can be is no evidence of anything: named, and then missing. Clocks that differ make a little more than 100%. */
 static void impossible(struct kw_launch *k)
 {
 	static const int shares[] = { KW_M_DRAM_PCT,	  KW_M_L2_PCT,	     KW_M_L1_PCT,     KW_M_COMPUTE_PCT, KW_M_MEMORY_PCT,
 				      KW_M_OCCUPANCY_PCT, KW_M_ACHIEVED_PCT, KW_M_L1_HIT_PCT, KW_M_L2_HIT_PCT };
+	double *v = k->value;
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (k->value[shares[i]] > 105 || k->value[shares[i]] < 0) {
-			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be; it is left out", kw_metric_name(shares[i]),
-					 k->value[shares[i]]);
-			k->value[shares[i]] = NAN;
+		if (v[shares[i]] > 105 || v[shares[i]] < 0) {
+			kw_launches_note(k->owner, k->line, "%s is %.6g%%, which no share can be; it is left out", kw_metric_name(shares[i]), v[shares[i]]);
+			v[shares[i]] = NAN;
+		}
+	for (int m = 0; m < KW_M_COUNT; m++)
+		if (m != KW_M_EXCESS_SECTORS && (v[m] < 0 || v[m] > 1e18 || (m == KW_M_DURATION_NS && v[m] <= 0))) {
+			kw_launches_note(k->owner, k->line, "%s is %.6g, which it cannot be; it is left out", kw_metric_name(m), v[m]);
+			v[m] = NAN;
 		}
 }
 

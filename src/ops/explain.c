@@ -212,6 +212,23 @@ static enum kw_status refuse(const char *path, enum kw_input_kind kind, struct k
 			       kw_input_name(kind));
 	case KW_INPUT_COMPRESSED:
 		return kw_fail(err, KW_ERR_INPUT, path, "this is a compressed file; unpack it first (gunzip, unzip, unzstd) and give what is in it");
+	case KW_INPUT_DATABASE:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is an SQLite database; of Nsight Systems: nsys stats --report cuda_gpu_kern_sum,cuda_gpu_trace --format csv FILE; of rocprofv3: "
+			       "run it again with --output-format csv");
+	case KW_INPUT_NSYS_REPORT:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is a report file of Nsight Systems; export it: nsys stats --report cuda_gpu_kern_sum,cuda_gpu_trace --format csv %s",
+			       kw_path_base(path));
+	case KW_INPUT_PERF_DATA:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is a recording of perf, which says where the time goes and not why; give what it counts: perf stat -d PROGRAM");
+	case KW_INPUT_PROGRAM:
+		return kw_fail(err, KW_ERR_INPUT, path,
+			       "this is a program or a library; kernels of CUDA in it: cuobjdump -sass %s, or -res-usage, or -xelf all for the objects",
+			       kw_path_base(path));
+	case KW_INPUT_NOTEBOOK:
+		return kw_fail(err, KW_ERR_INPUT, path, "this is a notebook; give its code: jupyter nbconvert --to script %s", kw_path_base(path));
 	case KW_INPUT_NVPROF:
 	case KW_INPUT_GPROF:
 		return kw_fail(

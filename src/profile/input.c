@@ -52,6 +52,8 @@ static const struct {
 	{ "NVPROF is profiling", NULL, KW_INPUT_NVPROF },
 	{ "==NVPROF==", NULL, KW_INPUT_NVPROF },
 	{ "\"traceEvents\"", NULL, KW_INPUT_TRACE },
+	{ "\"nbformat\"", "\"cells\"", KW_INPUT_NOTEBOOK },
+	{ "\"cell_type\"", "\"source\"", KW_INPUT_NOTEBOOK },
 	{ "Self CPU %", "# of Calls", KW_INPUT_TORCH_TABLE },
 	{ "Flat profile:", "cumulative", KW_INPUT_GPROF },
 	{ "rocprofiler-sdk", NULL, KW_INPUT_ROCPROF_OTHER },
@@ -82,6 +84,8 @@ static const struct {
 	{ "Function Name", "\"ID\"", KW_INPUT_NCU },
 	{ ", Context ", "Section: ", KW_INPUT_NCU },
 	{ ", Context ", ", Stream ", KW_INPUT_NCU },
+	{ "\"ID\",\"Process ID\"", NULL, KW_INPUT_NCU },
+	{ "\"ID\",\"Kernel", NULL, KW_INPUT_NCU },
 	{ "ERR_NVGPUCTRPERM", NULL, KW_INPUT_NCU },
 	{ "No kernels were profiled", NULL, KW_INPUT_NCU },
 	{ "==PROF== ", NULL, KW_INPUT_NCU },
@@ -232,8 +236,16 @@ enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t
 		return KW_INPUT_NCU_REPORT;
 	if (len >= 4 && (memcmp(text, "\x1f\x8b", 2) == 0 || memcmp(text, "PK\3\4", 4) == 0 || memcmp(text, "\x28\xb5\x2f\xfd", 4) == 0))
 		return KW_INPUT_COMPRESSED;
+	if (len >= 16 && memcmp(text, "SQLite format 3", 16) == 0)
+		return KW_INPUT_DATABASE;
+	if (len >= 8 && memcmp(text, "PERFILE2", 8) == 0)
+		return KW_INPUT_PERF_DATA;
 	if (kw_cubin_open(&cubin, text, len))
 		return KW_INPUT_CUBIN;
+	if (!is_text(s) && (ends(name, ".nsys-rep") || ends(name, ".qdrep")))
+		return KW_INPUT_NSYS_REPORT;
+	if (len >= 20 && memcmp(text, "\x7f" "ELF", 4) == 0 && (text[16] == 2 || text[16] == 3) && text[18] == 62)
+		return KW_INPUT_PROGRAM;
 	if (!is_text(s))
 		return KW_INPUT_BINARY;
 	if ((ends(name, ".cu") || ends(name, ".c") || ends(name, ".cl") || ends(name, ".py") || ends(name, ".hip")) &&

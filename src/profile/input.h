@@ -38,6 +38,11 @@
 	X(TRACE, "a trace for a browser")                   \
 	X(TORCH_TABLE, "a table of PyTorch's profiler")     \
 	X(COMPRESSED, "a compressed file")                  \
+	X(DATABASE, "an SQLite database")                   \
+	X(NSYS_REPORT, "a report file of Nsight Systems")   \
+	X(PERF_DATA, "a recording of perf")                 \
+	X(PROGRAM, "a program or a library")                \
+	X(NOTEBOOK, "a notebook")                           \
 	X(OTHER, "text of another kind")
 enum kw_input_kind {
 #define X(e, name) KW_INPUT_##e,
@@ -47,7 +52,7 @@ enum kw_input_kind {
 const char *kw_input_name(enum kw_input_kind k);
 /* name: its ending helps where the content does not decide (a header of C or CUDA). */
 enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t len);
-/* Reads any kind but NCU_REPORT, TASK, BINARY and EMPTY; false: this kind has no reader. */
+/* False: this kind has no reader. */
 bool kw_input_read(enum kw_input_kind kind, const char *text, size_t len, struct kw_launches *out);
 
 /* --- one reader a file --- */

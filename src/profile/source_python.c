@@ -383,4 +383,8 @@ void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 	}
 	if (p.kernel)
 		end_loops(&p, 0);
+	if (out->count == 0)
+		kw_launches_note(out, 0,
+				 "there is no Triton kernel in it, and no clock that is read before the device is done; what takes a program's time, a profile says: "
+				 "torch.profiler with export_chrome_trace, or nsys");
 }
