@@ -1,6 +1,8 @@
 #include "device/child.h"
 
 #include "base/clock.h"
+#include "device/device.h"
+#include "device/threads.h"
 #include "device/wire.h"
 
 #include <errno.h>
@@ -80,6 +82,24 @@ int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before)
 	int64_t now = kw_child_cpu_ns(c);
 
 	return before < 0 || now < before ? 0 : now - before;
+}
+
+void kw_patience_begin(struct kw_patience *p, const struct kw_child *c, int64_t limit_ns)
+{
+	*p = (struct kw_patience){ .limit_ns = limit_ns, .cpu_ns = kw_child_cpu_ns(c), .waited_ns = kw_threads_waited_ns(c->process.pid) };
+}
+
+int64_t kw_patience_ask(struct kw_patience *p, const struct kw_child *c)
+{
+	int64_t waited = kw_threads_waited_ns(c->process.pid) - p->waited_ns, most = (KW_PATIENCE - 1) * p->limit_ns, more;
+
+	if (kw_child_cpu_since(c, p->cpu_ns) >= p->limit_ns * kw_host_cores() * 9 / 10)
+		return 0;
+	more = (waited < most ? waited : most) - p->given_ns;
+	if (more < p->limit_ns / 20)
+		return 0;
+	p->given_ns += more;
+	return more;
 }
 
 bool kw_child_has_ended(struct kw_child *c)

@@ -39,6 +39,14 @@ void kw_child_close(struct kw_child *c);
 /* CPU time used so far, -1 when it cannot be told; and since such a value, 0 when either cannot. */
 int64_t kw_child_cpu_ns(const struct kw_child *c);
 int64_t kw_child_cpu_since(const struct kw_child *c, int64_t before);
+/* A limit of time means time that a player could have used: what it waited for a core comes on top, up to KW_PATIENCE times the limit in all, and not
+ * where its own threads have had the cores all the while. ask: how much later it may end by now, 0: no more. */
+enum { KW_PATIENCE = 10 };
+struct kw_patience {
+	int64_t limit_ns, given_ns, cpu_ns, waited_ns;
+};
+void kw_patience_begin(struct kw_patience *p, const struct kw_child *c, int64_t limit_ns);
+int64_t kw_patience_ask(struct kw_patience *p, const struct kw_child *c);
 /* Notes an end, leaving the process unreaped: its number stays ours until close. */
 bool kw_child_has_ended(struct kw_child *c);
 /* The same of one whose channel is closed: that comes a moment before the end. */

@@ -483,24 +483,32 @@ static enum kw_status exchange(struct cpu_player *p, struct exchange *x, struct 
 	uint32_t expect = x->expect;
 	int timeout_ms = x->timeout_ms;
 	enum kw_status st = kw_child_send(&p->child, x->command, x->bytes, &x->fd, x->fd >= 0 ? 1 : 0, err);
-	int64_t begin, when = 0, used, deadline;
+	int64_t begin, when = 0, used, deadline, more;
+	struct kw_patience patience;
 	enum kw_got g;
 
 	if (st != KW_OK)
 		return st;
 	if (x->place)
 		kw_threads_place(p->child.process.pid, &p->places);
+	kw_patience_begin(&patience, &p->child, (int64_t)timeout_ms * 1000000);
 	begin = kw_now_ns();
-	deadline = begin + (int64_t)timeout_ms * 1000000;
+	deadline = begin + patience.limit_ns;
 	kw_child_go(&p->child);
 	kw_threads_free_first(&p->places);
-	g = await(p, deadline, w, &when);
-	while (g == KW_GOT_REPLY && kw_module_answered(p->module, &p->child, w, nonce, &deadline, r, &st, err)) {
+	while ((g = await(p, deadline, w, &when)) == KW_GOT_REPLY || g == KW_GOT_TIMEOUT) {
+		if (g == KW_GOT_TIMEOUT) {
+			if ((more = kw_patience_ask(&patience, &p->child)) == 0)
+				break;
+			deadline += more;
+			continue;
+		}
+		if (!kw_module_answered(p->module, &p->child, w, nonce, &deadline, r, &st, err))
+			break;
 		if (st != KW_OK || p->child.dead) {
 			kw_child_kill(&p->child);
 			return st;
 		}
-		g = await(p, deadline, w, &when);
 	}
 	read_probes(x->probes);
 	used = kw_child_cpu_ns(&p->child);

@@ -112,9 +112,10 @@ static size_t list_threads(pid_t pid, struct seen *list, size_t max)
 }
 
 /* "time on a core, time of waiting for one, times it got one"; 0 where the kernel does not count. */
-static int64_t ran_ns(pid_t process, pid_t thread)
+static int64_t ran_ns(pid_t process, pid_t thread, int64_t *waited)
 {
-	char path[64], text[128];
+	char path[64], text[128], *end;
+	int64_t ran;
 	ssize_t n;
 	int fd;
 
@@ -123,10 +124,28 @@ static int64_t ran_ns(pid_t process, pid_t thread)
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (fd >= 0)
 		close(fd);
+	*waited = 0;
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	return strtoll(text, NULL, 10);
+	ran = strtoll(text, &end, 10);
+	*waited = strtoll(end, NULL, 10);
+	return ran;
+}
+
+int64_t kw_threads_waited_ns(pid_t pid)
+{
+	DIR *d = open_tasks(pid);
+	struct seen s;
+	int64_t sum = 0, waited;
+
+	while (d && next_seen(d, &s)) {
+		ran_ns(pid, s.thread, &waited);
+		sum += waited;
+	}
+	if (d)
+		closedir(d);
+	return sum;
 }
 
 static int longest_first(const void *pa, const void *pb)
@@ -140,8 +159,10 @@ static int longest_first(const void *pa, const void *pb)
  * that have run longest remain, or none where the next one has run about as long. */
 static size_t leave_out_idlers(pid_t pid, struct seen *list, size_t n, size_t cores)
 {
+	int64_t ignored;
+
 	for (size_t i = 1; i < n; i++)
-		list[i].ran_ns = ran_ns(pid, list[i].thread);
+		list[i].ran_ns = ran_ns(pid, list[i].thread, &ignored);
 	qsort(list + 1, n - 1, sizeof(*list), longest_first);
 	return cores < 2 || list[cores].ran_ns >= list[cores - 1].ran_ns / IDLER ? 0 : cores;
 }

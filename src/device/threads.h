@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { KW_PLACES_MAX = 256, KW_CPU_SETS = 8 };
@@ -31,6 +32,8 @@ struct kw_places {
 void kw_threads_place(pid_t pid, struct kw_places *p);
 void kw_threads_free_first(struct kw_places *p);
 void kw_threads_free(struct kw_places *p);
+/* How long all threads that there are have waited for a core so far; 0 where the kernel does not count that. */
+int64_t kw_threads_waited_ns(pid_t pid);
 /* Whether a thread runs or waits for a core. */
 bool kw_threads_runnable(pid_t pid);
 

@@ -62,6 +62,7 @@ K(kills_itself) { kill(getpid(), SIGKILL); DO; }
 K(stops_itself) { raise(SIGSTOP); DO; }
 K(exits) { exit(0); }
 K(exits_at_once) { _exit(7); }
+K(counts) { for (int64_t i = 0; i < n * 300000; i++) __asm__ volatile(""); DO; }
 K(loops) { for (;;) __asm__ volatile(""); }
 K(slow) { usleep(250000); DO; }
 K(forks) { if (fork() == 0) _exit(0); DO; }

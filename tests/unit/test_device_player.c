@@ -340,6 +340,31 @@ static void test_ends(void)
 	has_str(r.detail, "missing", "is named");
 }
 
+/* Beside programs that want every core several times over, a limit is of the time that a player could have used. */
+static void test_patience(void)
+{
+	enum { COUNT = 64, TIMES = 5 };
+	int count = kw_host_cores() * TIMES < COUNT ? kw_host_cores() * TIMES : COUNT;
+	pid_t busy[COUNT];
+	int64_t alone;
+
+	is_int(play("counts", 0, TIMEOUT_MS), KW_PLAY_DONE, "some work");
+	alone = r.wall_ns / 1000000 + 100;
+	for (int i = 0; i < count; i++) {
+		busy[i] = fork();
+		if (busy[i] == 0)
+			for (prctl(PR_SET_PDEATHSIG, SIGKILL);;)
+				__asm__ volatile("");
+	}
+	is_int(play("counts", 0, (int)alone), KW_PLAY_DONE, "is not cut short by what others do");
+	diag("%.2f s, of a limit of %.2f s", (double)r.wall_ns * 1e-9, (double)alone * 1e-3);
+	is_int(play("loops", 0, SHORT_MS), KW_PLAY_TIMEOUT, "and an endless loop is ended there too");
+	for (int i = 0; i < count; i++) {
+		kill(busy[i], SIGKILL);
+		waitpid(busy[i], NULL, 0);
+	}
+}
+
 struct killer {
 	pid_t pid;
 	int signal;
@@ -640,6 +665,7 @@ static void test_cases(void)
 	test_exact_bounds();
 	test_large();
 	test_ends();
+	test_patience();
 	test_killed();
 	test_was_ending();
 	test_refused();
