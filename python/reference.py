@@ -373,12 +373,12 @@ def describe_callable(request):
 
 
 def describe_problem(request):
-    from kwright import describe, problem, task_text
+    from kwright import describe, lasting, problem, task_text
     try:
         found = describe.describe(request["path"], request["mode"])
     except problem.Problem as error:
         raise Trouble(str(error))
-    return {"text": task_text.task_text(found, request["path"]), "notes": found["notes"]}
+    return {"text": task_text.task_text(found, request["path"]), "notes": found["notes"], "lasting": lasting.lasting(request["path"])}
 
 
 # ---- running ----

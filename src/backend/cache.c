@@ -99,7 +99,7 @@ static bool check_entry(const struct kw_buf *b, struct kw_str *meta, struct kw_s
 /* As a static string; NULL when it is none of ours. */
 static const char *known_kind(const char *kind)
 {
-	static const char *const kinds[] = { "elf-so", "cubin", "opencl-binary", "hsaco", "triton-source", "module" };
+	static const char *const kinds[] = { "elf-so", "cubin", "opencl-binary", "hsaco", "triton-source", "module", "task" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kind, kinds[i]) == 0)

@@ -3,7 +3,7 @@
  * An entry is written to a temporary name and renamed; it carries the SHA-256 of what follows and is checked when read:
  * a torn, edited or older entry is removed and counts as missing. There are no locks, so a builder that was killed
  * leaves nothing to wait for (case E11). The whole is kept under 1 GiB, the least recently used going first. A cache that
- * cannot be read or written is no cache; that is no error. Thread rule: any thread, any process. */
+ * cannot be read or written is no cache; that is no error. What problems in Python say is kept here too (kind "task"). Thread rule: any thread, any process. */
 #ifndef KW_BACKEND_CACHE_H
 #define KW_BACKEND_CACHE_H
 

@@ -14,6 +14,11 @@ bool kw_op_torch_can_be_read(const char *file, const char *text, size_t len, str
 /* A description's text with the file as its reference in place of an expression that cannot be read. */
 enum kw_status kw_op_torch_drop_expr(const char *text, const char *path, bool eval, const struct kw_error *why, struct kw_buf *out,
 				     struct kw_error *err);
+/* task_kept.c: what describing a problem's file gave, kept where the file alone decides that. key: "" where it cannot be kept; get: the caller's
+ * to free, NULL where nothing is kept. */
+bool kw_op_kept_key(const struct kw_task *t, char key[KW_SHA256_HEX]);
+char *kw_op_kept_get(const char *key);
+void kw_op_keep(const char *key, const char *text);
 /* A process with the task's reference loaded, to be given back (python/python.h); and its answer, where what is wrong is the task's. */
 struct kw_python;
 struct kw_python_answer;

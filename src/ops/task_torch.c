@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "ops/described.h"
@@ -510,18 +511,38 @@ static enum kw_status line_outputs(struct kw_op_task *t, struct kw_python *pytho
 
 /* ---- a file that describes itself ---- */
 
-/* An expression that cannot be read is no fault of the file's author: PyTorch is the reference then. note: "" or that sentence. */
-static enum kw_status described(struct kw_op_task *t, struct kw_python *python, struct kw_buf *text, char note[KW_DESCRIBED_NOTE],
-				struct kw_error *err)
+/* What Python says of it, or what it said in an earlier program; the caller's to free. */
+static enum kw_status describe(const struct kw_op_task *t, char **out, struct kw_error *err)
 {
 	struct kw_python_answer answer = { 0 };
+	struct kw_python *python = NULL;
+	char key[KW_SHA256_HEX];
+	enum kw_status s;
+
+	kw_op_kept_key(&t->task, key);
+	if ((*out = kw_op_kept_get(key)))
+		return KW_OK;
+	s = start(&python, err);
+	if (s == KW_OK)
+		s = ask(python, &t->task, request_for(&t->task, "describe"), &answer, err);
+	finish_with(python, s);
+	if (s == KW_OK && !(*out = kw_strdup(kw_json_get_str(answer.json, "text", ""))))
+		s = kw_fail(err, KW_ERR_NOMEM, t->task.file, "out of memory");
+	if (s == KW_OK && json_is_true(json_object_get(answer.json, "lasting")))
+		kw_op_keep(key, *out);
+	kw_python_answer_release(&answer);
+	return s;
+}
+
+/* An expression that cannot be read is no fault of the file's author: PyTorch is the reference then. note: "" or that sentence. */
+static enum kw_status described(struct kw_op_task *t, struct kw_buf *text, char note[KW_DESCRIBED_NOTE], struct kw_error *err)
+{
 	struct kw_error why;
-	const char *got;
-	enum kw_status s = ask(python, &t->task, request_for(&t->task, "describe"), &answer, err);
+	char *got = NULL;
+	enum kw_status s = describe(t, &got, err);
 
 	kw_error_reset(&why);
 	if (s == KW_OK) {
-		got = kw_json_get_str(answer.json, "text", "");
 		add_blocks(&t->task, got, true, text);
 		if (!text->full && !kw_op_torch_can_be_read(t->task.file, text->ptr, text->len, &why)) {
 			kw_buf_reset(text);
@@ -529,7 +550,7 @@ static enum kw_status described(struct kw_op_task *t, struct kw_python *python, 
 			snprintf(note, KW_DESCRIBED_NOTE, "the expression made of its graph is not used, as it cannot be read: %.300s", why.text);
 		}
 	}
-	kw_python_answer_release(&answer);
+	kw_free(got);
 	return s;
 }
 
@@ -556,10 +577,13 @@ static bool key_of(const struct kw_task *t, char key[KW_SHA256_HEX])
 static enum kw_status ask_about(struct kw_op_task *t, bool outputs, struct kw_buf *text, char note[KW_DESCRIBED_NOTE], struct kw_error *err)
 {
 	struct kw_python *python = NULL;
-	enum kw_status s = start(&python, err);
+	enum kw_status s;
 
+	if (!outputs)
+		return described(t, text, note, err);
+	s = start(&python, err);
 	if (s == KW_OK)
-		s = outputs ? line_outputs(t, python, text, err) : described(t, python, text, note, err);
+		s = line_outputs(t, python, text, err);
 	finish_with(python, s);
 	return s;
 }
