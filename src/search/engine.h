@@ -105,6 +105,8 @@ struct kw_search {
 	int64_t judging_ns, building_ns;  /* of the time since then: in evaluations, in builds ahead of them */
 	double best_ns, best_speedup;
 	const char *role;                 /* who is asked now; NULL: nobody */
+	const char *told;                 /* of the last verdict: the candidate's name; NULL: there was none */
+	char told_verdict[64];
 	struct kw_refusal refusal;
 	struct kw_ranked *ranked;         /* best first */
 	size_t ranked_count;

@@ -39,6 +39,10 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 
 	if (!s->opts->progress)
 		return;
+	if (!candidate && s->told) { /* while a model is asked: the last verdict */
+		p.candidate = s->told;
+		p.verdict = s->told_verdict;
+	}
 	if (p.best_ns <= 0 && s->screened_count)
 		p.best_ns = s->screened[0].ns; /* not judged in full yet */
 	if (s->fresh > 0 && here > 0) {
@@ -265,7 +269,6 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 	struct kw_verdict *use = v ? v : &own;
 	enum kw_status status;
 	bool found = false;
-	char text[64];
 
 	*out = (struct kw_outcome){ .tune = kw_plan_tune_text(&c->plan, c->tune_values, s->arena) };
 	if (!out->tune)
@@ -290,9 +293,10 @@ enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate
 		note_refusal(s, c, use, out);
 		kw_search_note_screened(s, c, o, use, out);
 		s->upcoming -= s->upcoming > 0;
-		snprintf(text, sizeof(text), "%s%s%s", kw_verdict_name(out->cls),
+		snprintf(s->told_verdict, sizeof(s->told_verdict), "%s%s%s", kw_verdict_name(out->cls),
 			 out->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(out->subclass));
-		kw_search_progress(s, c->name, out->tune, text);
+		s->told = c->name;
+		kw_search_progress(s, c->name, out->tune, s->told_verdict);
 	}
 	if (!v)
 		kw_verdict_release(&own);

@@ -38,7 +38,7 @@ sub right_first {
 	is($c->{model}, 'a-script', 'and who answered');
 	like($out, qr/^models: 1 call, about \d+ tokens in, \d+ out; answers by a-script \(scripted\)$/m, 'the report says so');
 	like($out, qr/a first kernel/, 'and what the round did');
-	like($err, qr/waiting for coder/, 'progress names the role');
+	like($err, qr/asks coder/, 'progress names the role');
 	is($r->{state}, 'nothing left to try', 'a recording that is used up ends the run');
 	ok(-s "$tmp/run$number/results/1/r1_coder.c", 'the kernel is a file', `ls $tmp/run$number/results/1`);
 }
