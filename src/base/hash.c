@@ -101,3 +101,13 @@ uint64_t kw_xxh64(const void *p, size_t len, uint64_t seed)
 {
 	return XXH64(p, len, seed);
 }
+
+/* Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
+uint64_t kw_next_u64(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}

@@ -23,4 +23,7 @@ void kw_hasher_final(struct kw_hasher *h, char out[KW_SHA256_HEX]); /* releases 
 
 uint64_t kw_xxh64(const void *p, size_t len, uint64_t seed);
 
+/* A small generator, splitmix64: the next of a sequence that its state decides alone. */
+uint64_t kw_next_u64(uint64_t *state);
+
 #endif

@@ -1,6 +1,7 @@
 #include "judge/clock.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,19 +20,10 @@ static int ascending(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-/* splitmix64 (Steele, Lea and Flood, 2014): a fixed start, so the same samples give the same interval. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
+/* A fixed start: the same samples give the same interval. */
 static size_t draw(uint64_t *state, size_t n)
 {
-	return (size_t)(((next_random(state) >> 32) * (uint64_t)n) >> 32);
+	return (size_t)(((kw_next_u64(state) >> 32) * (uint64_t)n) >> 32);
 }
 
 static size_t resample_count(size_t n)

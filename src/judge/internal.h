@@ -380,7 +380,5 @@ enum kw_status kw_unseen_case(struct work *w, uint64_t seed, struct kw_case *out
 
 /* parallel.c: fn(arg, i) for i in 0..n on up to `threads` threads; order is not defined. */
 void kw_parallel(int threads, int64_t n, void (*fn)(void *arg, int64_t i), void *arg);
-/* A small generator for choices of the judge (SplitMix64). */
-uint64_t kw_next_u64(uint64_t *state);
 
 #endif

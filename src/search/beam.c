@@ -7,7 +7,7 @@ enum { WIDTH = 3, CHILDREN = 2, ROUNDS = 4 };
 
 /* Children of one parent are sent different ways. */
 static const char *const ways[CHILDREN] = {
-	"Choose the one change that you expect to gain most, and name it in a comment at the top.",
+	kw_own_choice,
 	"Try another structure than the kernel above has, one that moves fewer bytes or waits less, and name it in a comment at the top.",
 };
 

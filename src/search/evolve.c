@@ -6,6 +6,7 @@
  * only is not judged. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "search/niche.h"
 #include "search/write.h"
 
@@ -24,16 +25,6 @@ struct state {
 	size_t shape_count;
 	uint64_t seed;
 };
-
-/* splitmix64 (Steele, Lea and Flood 2014) */
-static uint64_t draw(struct state *st)
-{
-	uint64_t z = st->seed += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
 
 static enum kw_status begin(struct kw_search *s, void **state, struct kw_error *err)
 {
@@ -70,7 +61,7 @@ static const struct elite *choose(struct state *st, size_t island)
 	for (size_t i = 0; i < KW_NICHES; i++)
 		if (st->grid[island][i].taken)
 			taken[n++] = i;
-	return n ? &st->grid[island][taken[draw(st) % n]] : NULL;
+	return n ? &st->grid[island][taken[kw_next_u64(&st->seed) % n]] : NULL;
 }
 
 /* The niche of an island's fastest; KW_NICHES: it has none. */
@@ -121,17 +112,17 @@ static void migrate(struct state *st)
 /* What a child is asked to do: fill a niche that nobody has, or improve its parent's. */
 static const char *errand(struct state *st, struct kw_arena *a, const struct elite *parent)
 {
-	int niche = (int)(draw(st) % KW_NICHES);
+	int niche = (int)(kw_next_u64(&st->seed) % KW_NICHES);
 	bool empty = true;
 
 	for (size_t i = 0; i < st->islands && empty; i++)
 		empty = !st->grid[i][niche].taken;
 	if (!parent)
 		return NULL;
-	if (empty && draw(st) % 2)
+	if (empty && kw_next_u64(&st->seed) % 2)
 		return kw_arena_printf(a, "Try a kernel of another kind than this one: %s. Name what is different in a comment at the top.",
 				       kw_niche_text(niche, a));
-	return "Choose the one change that you expect to gain most, and name it in a comment at the top.";
+	return kw_own_choice;
 }
 
 static enum kw_status ask(struct kw_search *s, struct kw_rounds *r, struct kw_error *err)

@@ -84,7 +84,7 @@ static enum kw_status rung(struct kw_search *s, struct state *st, int number, si
 	for (size_t i = 0; batch && i < count; i++) {
 		rows[i] = (struct kw_ranked){ .candidate = parents ? st->at[i].candidate : (struct kw_candidate){ 0 } };
 		kw_writer_facts(&st->w, parents ? &rows[i] : NULL, &facts[i]);
-		facts[i].directive = parents ? "Choose the one change that you expect to gain most, and name it in a comment at the top." : NULL;
+		facts[i].directive = parents ? kw_own_choice : NULL;
 		requests[i] = (struct kw_request){ .role = KW_ROLE_CODER, .facts = &facts[i], .temperature = kw_batch_temperature(s),
 						   .round = number };
 		requests[i].slot = kw_arena_printf(s->arena, "rung%d/coder/%zu", number, i + 1);

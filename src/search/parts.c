@@ -214,12 +214,7 @@ static enum kw_status ask_manager(struct state *st, const char *failure, const c
 	facts.division = kw_division_text(&st->statements, rule, count, s->arena);
 	if (!facts.statements || !facts.division)
 		return no_memory(err);
-	status = kw_agent_ask(s->ports->agent, &r, 1, s->arena, &turn, err);
-	if (status == KW_NO) {
-		kw_search_late(s, &turn);
-		s->stop = kw_agent_stop(s->ports->agent);
-		return s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
-	}
+	status = kw_search_ask(s, &r, &turn, err);
 	if (status == KW_OK && turn.asked) {
 		*text = turn.text;
 		*model = turn.model;

@@ -72,12 +72,7 @@ static enum kw_status ask_coder(struct kw_search *s, struct state *st, const str
 
 	kw_writer_facts(&st->w, parent, &facts);
 	facts.directive = what;
-	status = r.slot ? kw_agent_ask(s->ports->agent, &r, 1, s->arena, &turn, err)
-			: kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
-	if (status == KW_NO) {
-		kw_search_late(s, &turn);
-		s->stop = kw_agent_stop(s->ports->agent);
-	}
+	status = r.slot ? kw_search_ask(s, &r, &turn, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
 	if (status != KW_OK)
 		return status;
 	return kw_writer_step(&st->w, &turn, &facts, what ? kw_writer_line(&st->w, what, STEP_SHOWN) : "a first kernel", step, err);
@@ -132,16 +127,9 @@ static enum kw_status repair(struct kw_search *s, struct state *st, struct kw_st
 	facts.failure = kw_writer_failure(&st->w, st->refused.sha256);
 	if (!r.slot || !facts.failure)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
-	status = kw_agent_ask(s->ports->agent, &r, 1, s->arena, &turn, err);
-	if (status == KW_NO) {
-		kw_search_late(s, &turn);
-		s->stop = kw_agent_stop(s->ports->agent);
-		return s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO; /* a recording without this role */
-	}
-	if (status != KW_OK)
-		return status;
-	*more = turn.asked;
-	return turn.asked ? kw_writer_step(&st->w, &turn, &facts, "the repair", step, err) : KW_OK;
+	status = kw_search_ask(s, &r, &turn, err);
+	*more = status == KW_OK && turn.asked;
+	return status != KW_OK ? status : turn.asked ? kw_writer_step(&st->w, &turn, &facts, "the repair", step, err) : KW_OK;
 }
 
 /* Whether the reviewer has something against a new best. */

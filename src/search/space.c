@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { WHOLE_MAX = 4096, SAMPLES_MAX = 8192, SCRATCH_BYTES = 8 << 20 };
 /* Every buffer starts at a cache line, and promises no more (tensor.align of plan lines). */
 enum { BASE_ALIGN = 64 };
@@ -86,16 +88,6 @@ int kw_space_case(const struct kw_candidate *c, const struct kw_task *t, const s
 	return at;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 /* Combinations before the where lines, or -1 when there are more than SIZE_MAX of a sensible kind. */
 static int64_t combinations(const struct kw_plan *p)
 {
@@ -162,7 +154,7 @@ static bool list_whole(struct listing *l, int64_t total, int64_t *values)
 static void shuffle(struct kw_space *s, uint64_t *state)
 {
 	for (size_t i = s->count; i-- > 2;) {
-		size_t j = 1 + (size_t)(next_random(state) % i);
+		size_t j = 1 + (size_t)(kw_next_u64(state) % i);
 		int64_t *t = s->points[i];
 
 		s->points[i] = s->points[j];
@@ -176,7 +168,7 @@ static bool list_some(struct listing *l, uint64_t *state, int64_t *values)
 
 	for (int i = 0; i < SAMPLES_MAX && l->out->count < l->max; i++) {
 		for (size_t k = 0; k < p->tune_count; k++)
-			values[k] = p->tunes[k].values[next_random(state) % p->tunes[k].value_count];
+			values[k] = p->tunes[k].values[kw_next_u64(state) % p->tunes[k].value_count];
 		if (!consider(l, values, true))
 			return false;
 	}

@@ -12,6 +12,8 @@
 
 enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40, AHEAD_MAX_BYTES = 256 << 20 };
 
+const char kw_own_choice[] = "Choose the one change that you expect to gain most, and name it in a comment at the top.";
+
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err)
 {
 	*w = (struct kw_writer){ .s = s };
@@ -189,6 +191,20 @@ void kw_search_late(struct kw_search *s, const struct kw_turn *turn)
 		kw_search_reason(s, "the run's time was over before %s was answered", turn->late);
 }
 
+enum kw_status kw_search_ask(struct kw_search *s, const struct kw_request *r, struct kw_turn *turn, struct kw_error *err)
+{
+	enum kw_status status;
+
+	*turn = (struct kw_turn){ .asked = false };
+	status = kw_agent_ask(s->ports->agent, r, 1, s->arena, turn, err);
+	if (status != KW_NO)
+		return status;
+	turn->asked = false;
+	kw_search_late(s, turn);
+	s->stop = kw_agent_stop(s->ports->agent);
+	return s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
+}
+
 static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *parent, const char *slot, const char **why,
 				  struct kw_error *err)
 {
@@ -199,13 +215,8 @@ static enum kw_status ask_planner(struct kw_writer *w, const struct kw_ranked *p
 
 	*why = NULL;
 	kw_writer_facts(w, parent, &facts);
-	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
-	if (status == KW_NO) {
-		kw_search_late(w->s, &turn);
-		w->s->stop = kw_agent_stop(w->s->ports->agent);
-		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
-	}
-	if (status != KW_OK)
+	status = kw_search_ask(w->s, &r, &turn, err);
+	if (status != KW_OK || !turn.asked)
 		return status;
 	tell_left_out(w, &turn, KW_ROLE_PLANNER);
 	status = take_steps(w, turn.text, err);
@@ -235,7 +246,7 @@ enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *
 	else if (w->step_next < w->step_count)
 		*directive = w->steps[w->step_next++];
 	else
-		*directive = "Choose the one change that you expect to gain most, and name it in a comment at the top.";
+		*directive = kw_own_choice;
 	return KW_OK;
 }
 
@@ -319,13 +330,8 @@ enum kw_status kw_writer_review(struct kw_writer *w, const struct kw_ranked *bes
 
 	*objection = NULL;
 	kw_writer_facts(w, best, &facts);
-	status = kw_agent_ask(w->s->ports->agent, &r, 1, w->s->arena, &turn, err);
-	if (status == KW_NO) {
-		kw_search_late(w->s, &turn);
-		w->s->stop = kw_agent_stop(w->s->ports->agent);
-		return w->s->stop == KW_RUN_EXHAUSTED ? KW_OK : KW_NO;
-	}
-	at = status == KW_OK ? strstr(turn.text, "OBJECT:") : NULL;
+	status = kw_search_ask(w->s, &r, &turn, err);
+	at = status == KW_OK && turn.asked ? strstr(turn.text, "OBJECT:") : NULL;
 	if (at)
 		*objection = kw_writer_line(w, at + 7, STEP_TEXT_BYTES);
 	return status;

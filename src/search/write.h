@@ -26,6 +26,8 @@ struct kw_writer {
 	const char *left_out;             /* of the last prompt that was too long, which was told */
 };
 enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct kw_error *err);
+/* A directive: the change is the coder's choice. */
+extern const char kw_own_choice[];
 /* The facts that every role is told; parent may be NULL. */
 void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_prompt_facts *out);
 __attribute__((format(printf, 2, 3))) void kw_writer_note(struct kw_writer *w, const char *fmt, ...);
@@ -40,6 +42,9 @@ enum kw_status kw_writer_directive(struct kw_writer *w, const struct kw_ranked *
 /* One answer to a question with those facts as a step: with its candidate and the finding that it follows, or idle and why. KW_NO: s->stop says why nobody was asked. */
 enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, const struct kw_prompt_facts *facts, const char *what,
 			      struct kw_step *step, struct kw_error *err);
+/* Asks one role. KW_NO: s->stop says why nobody is asked any more. Where only the provider has no more answers (a recording without this
+ * role) turn->asked is false, and the run goes on without. */
+enum kw_status kw_search_ask(struct kw_search *s, const struct kw_request *r, struct kw_turn *turn, struct kw_error *err);
 /* Where the run's time was over before an answer came: says so. */
 void kw_search_late(struct kw_search *s, const struct kw_turn *turn);
 /* Asks a reviewer about a right kernel; *objection NULL: none. */
