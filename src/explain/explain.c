@@ -69,7 +69,7 @@ static double floor_of(const struct kw_explained *e, const struct kw_launch *k, 
 
 		/* No kernel comes to DRAM's data-sheet rate. */
 		if (e->unit[i].relieved_by == KW_RELIEVES_DRAM && k->value[KW_M_DRAM_REACH_PCT] > 0)
-			pct = 100 * fmax(k->value[KW_M_DRAM_PCT] / k->value[KW_M_DRAM_REACH_PCT], pct / 100);
+			pct = fmax(100 * k->value[KW_M_DRAM_PCT] / k->value[KW_M_DRAM_REACH_PCT], pct);
 		if (!(e->unit[i].relieved_by & relieves) && pct > least) {
 			least = fmin(pct, 100);
 			*name = e->unit[i].name;
@@ -92,19 +92,11 @@ static const struct kw_rule_record *record_of(const struct kw_rule_set *set, con
 	return NULL;
 }
 
-static void drop(struct kw_explained *e, const struct kw_rule *r, struct kw_arena *a, const char *fmt, double x,
-		 const char *word)
+/* why: NULL where memory is out, which ends the explanation elsewhere. */
+static void drop(struct kw_explained *e, const struct kw_rule *r, const char *why)
 {
-	if (e->dropped_count == KW_MAX_FINDINGS)
-		return;
-	e->dropped[e->dropped_count] = (struct kw_dropped){ r, kw_arena_printf(a, "%s", "") };
-	if (word[0])
-		e->dropped[e->dropped_count].why =
-			x >= 0 ? kw_arena_printf(a, "%s is busy for %.0f%% of the time anyway", word, 100 * x)
-			       : kw_arena_printf(a, "%s: %s", fmt, word);
-	else
-		e->dropped[e->dropped_count].why = fmt;
-	e->dropped_count++;
+	if (e->dropped_count < KW_MAX_FINDINGS)
+		e->dropped[e->dropped_count++] = (struct kw_dropped){ r, why ? why : "" };
 }
 
 struct uses {
@@ -180,8 +172,8 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 	if (!isnan(gain) && !r->final) {
 		gain = fmin(fmax(gain, 0), 1 - least);
 		if (100 * gain < LEAST_GAIN_PCT) {
-			drop(e, r, a, "under 2% of the time could come back", least > 0.5 ? least : -1,
-			     least > 0.5 ? limit : "");
+			drop(e, r, least > 0.5 ? kw_arena_printf(a, "%s is at %.0f%% of what it can do anyway", limit, 100 * least)
+					       : "under 2% of the time could come back");
 			return true;
 		}
 	}
@@ -246,7 +238,7 @@ static void resolve(struct kw_explained *e, struct kw_arena *a)
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < e->count; i++)
 			if (strcmp(e->findings[i].rule->name, hidden[k]) == 0 && explains(gain[k], e->findings[i].gain)) {
-				drop(e, e->findings[i].rule, a, "explained by", -1, by[k]);
+				drop(e, e->findings[i].rule, kw_arena_printf(a, "explained by: %s", by[k]));
 				remove_finding(e, i);
 				break;
 			}
@@ -260,7 +252,7 @@ static void resolve(struct kw_explained *e, struct kw_arena *a)
 }
 
 /* At the roof, only what takes work from the unit that is full can help. */
-static void keep_to_the_roof(struct kw_explained *e, struct kw_arena *a)
+static void keep_to_the_roof(struct kw_explained *e)
 {
 	bool final = false;
 
@@ -272,8 +264,7 @@ static void keep_to_the_roof(struct kw_explained *e, struct kw_arena *a)
 		if (f->rule->final || f->rule->about == KW_ABOUT_COMPARE ||
 		    (!isnan(f->gain) && f->gain >= 1.05 - e->roof_pct / 100))
 			continue;
-		drop(e, f->rule, a, "the kernel is at its roof", -1,
-		     "this would take nothing from the unit that is full");
+		drop(e, f->rule, "the kernel is at its roof: this would take nothing from the unit that is full");
 		remove_finding(e, i);
 	}
 }
@@ -288,7 +279,7 @@ static void no_roof_of_waste(struct kw_explained *e, struct kw_arena *a)
 			waste = &e->findings[i];
 	for (size_t i = e->count; waste && i-- > 0;)
 		if (e->findings[i].rule->final) {
-			drop(e, e->findings[i].rule, a, "the unit is full of work for nothing", -1, waste->rule->name);
+			drop(e, e->findings[i].rule, kw_arena_printf(a, "the unit is full of work for nothing: %s", waste->rule->name));
 			remove_finding(e, i);
 		}
 }
@@ -387,7 +378,7 @@ bool kw_explain_launch(const struct kw_rule_set *set, struct kw_launch *k, const
 			return false;
 	}
 	resolve(out, a);
-	keep_to_the_roof(out, a);
+	keep_to_the_roof(out);
 	no_roof_of_waste(out, a);
 	qsort(out->findings, out->count, sizeof(out->findings[0]), by_rank);
 	out->findings = kw_arena_copy(a, findings, (out->count ? out->count : 1) * sizeof(findings[0]));

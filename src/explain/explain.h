@@ -37,7 +37,7 @@ struct kw_dropped {
 };
 enum { KW_MAX_FINDINGS = 24 };
 struct kw_roof_unit {
-	const char *name;                 /* "DRAM", "L2", "L1", "SM" */
+	const char *name;                 /* "DRAM", "L2", "L1 and shared memory", "compute", "memory units" (which one is not known) */
 	double pct;                       /* of the time of the whole kernel; NaN: missing */
 	unsigned relieved_by;
 };
@@ -70,9 +70,9 @@ size_t kw_explain_line(const struct kw_rule_set *set, const char *line, struct k
 void kw_explained_core(const struct kw_explained_finding *f, const struct kw_launch *k, struct kw_finding *out);
 /* A timed case of a verdict as a launch, with the facts of the source (judged.c); a case without times is left out. False: out of
  * memory. */
+bool kw_explain_add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts);
 /* What a profiler measured of a judged case, whose launch has its label: a plan's one kernel is that launch, of several each is a launch of
  * its own. The judge's time stays. text: as kw_read_ncu takes it. False: out of memory. */
 bool kw_explain_add_profile(struct kw_launches *l, const char *label, const char *text, size_t len);
-bool kw_explain_add_case(struct kw_launches *l, const struct kw_case_result *c, bool gpu, const struct kw_launches *facts);
 
 #endif
