@@ -18,6 +18,7 @@ import json
 import linecache
 import os
 import pickle
+import re
 import resource
 import signal
 import socket
@@ -57,6 +58,8 @@ MOVING = frozenset("""
     new_zeros new_empty_strided ones ones_like permute pin_memory record_stream reshape _reshape_alias resize_ select set_ slice split
     split_with_sizes squeeze stack t _to_copy to transpose unbind unsafe_view _unsafe_view unsqueeze view view_as_real
     view_as_complex zero_ zeros zeros_like scalar_tensor resolve_conj resolve_neg unfold movedim expand_as view_as chunk tensor_split requires_grad_ set_""".split())
+# As torch and cupy say that there is no driver.
+WANTS_GPU = re.compile("NVIDIA driver|not compiled with CUDA|cudaError(InsufficientDriver|NoDevice)|No CUDA GPUs|libcuda")
 MARK = "kwright"   # in a profile, where a call begins and ends
 UNWATCHED = "!"   # in place of a call's operations: what watched them was ended
 # In place of the number of a dtype: the output is none that can be compared.
@@ -189,9 +192,28 @@ def prepare(driver, trusted):
             torch.cuda.is_available = lambda: True
         import torch.utils.cpp_extension
         torch.cuda.is_available = available
+        find_libraries()
+        os.environ["CUPY_CACHE_IN_MEMORY"] = "1"  # no files
     torch.set_grad_enabled(False)
     torch.zeros(2).add_(1)
     gc.enable()
+
+
+def find_libraries():
+    """Packages ask for libraries by name when they are imported (cupy does), for which Python starts ldconfig: its table is read instead."""
+    import ctypes.util
+
+    try:
+        with open("/etc/ld.so.cache", "rb") as f:
+            table = f.read()
+    except OSError:
+        table = b""
+
+    def find_library(name):
+        found = re.findall(rb"(?<=[\0/])lib" + re.escape(os.fsencode(name)) + rb"\.so[.0-9]*(?=\0)", table)
+        return os.fsdecode(max(found, key=len)) if found else None
+
+    ctypes.util.find_library = find_library
 
 
 def import_triton(interpreted):
@@ -861,6 +883,8 @@ class Player:
         elif isinstance(e, ModuleNotFoundError) and e.name:
             text = f"it imports '{e.name}', which this Python does not have"
         kind = self.kind(e, frame)
+        if not self.cuda and WANTS_GPU.search(text):
+            text = f"it wants a GPU, and there is none where it is judged: {text}"
         if kind == FORBIDDEN:
             text = f"it asked the system for what a kernel never needs: {text}"
         self.tell(kind, text[:600] + where, nonce)

@@ -85,7 +85,7 @@ def guarded(doing, path, call, *args, **kwargs):
     except ImportError as e:
         missing = getattr(e, "name", None)
         if missing and isinstance(e, ModuleNotFoundError):
-            raise Problem("%s needs the package '%s', which is not installed%s" % (doing, missing.split(".")[0], where(e, path)))
+            raise Problem("%s needs the package '%s'%s, which is not installed" % (doing, missing.split(".")[0], where(e, path)))
         raise Problem("%s raises %s: %s%s" % (doing, type(e).__name__, said(e), where(e, path)))
     except (MemoryError, RecursionError) as e:
         raise Problem("%s runs out of %s%s" % (doing, "memory" if isinstance(e, MemoryError) else "stack", where(e, path)))

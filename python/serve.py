@@ -11,12 +11,14 @@ import importlib.util
 import json
 import linecache
 import os
+import re
 import socket
 import sys
 import sysconfig
 import traceback
 
 FDS_MAX = 64
+OWNER = os.getpid()
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -130,6 +132,9 @@ def told(error):
         text = "it called exit(%s)" % ("" if error.code is None else error.code)
     elif isinstance(error, KeyError) and error.args:
         text = "no key %r" % (error.args[0],)
+    wanted = re.search("can't allocate memory: you tried to allocate ([0-9]+) bytes", text)
+    if wanted:
+        text = "out of memory: it asked for %.4g GiB at once" % (int(wanted.group(1)) / 2**30)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     return {"type": type(error).__name__, "text": text[:4000], "where": where, "missing": missing or ""}
 
@@ -147,6 +152,8 @@ def guarded(function, *arguments):
             stream.flush()
         except Exception:  # the user's code may have closed or replaced it
             pass
+    if os.getpid() != OWNER:  # a fork that the user's code has made
+        os._exit(0)
     return reply
 
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -34,7 +35,7 @@ enum kw_status kw_suite_find(const char *name, const struct kw_suite **out, stru
 	for (size_t i = 0; i < SUITE_COUNT; i++) {
 		names[i] = suites[i]->name;
 		*out = suites[i];
-		if (strcmp(name, names[i]) == 0)
+		if (strcasecmp(name, names[i]) == 0) /* their authors write KernelBench */
 			return KW_OK;
 	}
 	*out = NULL;

@@ -97,7 +97,7 @@ BAD = [
     ("no inputs", PLAIN.replace("def get_inputs", "def other"), "has no get_inputs"),
     ("a syntax error", PLAIN + "def f(:\n", "is no Python: invalid syntax at line 12"),
     ("a package that is not there", "import no_such_package.part\n" + PLAIN,
-     "it needs the package 'no_such_package', which is not installed at line 1"),
+     "it needs the package 'no_such_package' at line 1, which is not installed"),
     ("one that raises", PLAIN.replace("return []", "raise ValueError('no sizes')"),
      "get_init_inputs() raises ValueError: no sizes at line 11"),
     ("one whose constructor raises", PLAIN.replace("super().__init__()", "super().__init__(); 1 / 0"),
