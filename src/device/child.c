@@ -320,10 +320,12 @@ enum kw_got kw_child_take(struct kw_child *c, void *reply, size_t len)
 
 enum kw_got kw_child_await(struct kw_child *c, int64_t deadline_ns, void *reply, size_t len, int64_t *when)
 {
+	int64_t awake = c->awake_ns ? kw_now_ns() + c->awake_ns : 0;
+
 	for (;;) {
 		struct pollfd f[2] = { { .fd = c->control, .events = POLLIN }, { .fd = c->process.pidfd, .events = POLLIN } };
-		int64_t now = kw_now_ns(), left = deadline_ns - now;
-		struct timespec t = { left / 1000000000, left % 1000000000 };
+		int64_t now = kw_now_ns(), left = deadline_ns - now, sleep = now < awake ? 0 : left;
+		struct timespec t = { sleep / 1000000000, sleep % 1000000000 };
 		enum kw_got g;
 		int n;
 

@@ -21,6 +21,7 @@ struct kw_child {
 	struct kw_spawned process;
 	int control;
 	bool dead, stopped;
+	int64_t awake_ns;              /* from its beginning on, that a wait for an answer does not sleep */
 	clockid_t cpu_clock;
 	bool has_clock;
 	siginfo_t end;                 /* when dead */

@@ -22,6 +22,17 @@ int kw_host_cores(void)
 	return n < 1 ? 1 : n;
 }
 
+int kw_host_idle_cores(void)
+{
+	FILE *f = fopen("/proc/loadavg", "re");
+	int running = 0, cores = kw_host_cores();
+	bool known = f && fscanf(f, "%*f %*f %*f %d/", &running) == 1; /* this thread is among them */
+
+	if (f)
+		fclose(f);
+	return known && running < cores ? cores - running : 0;
+}
+
 static bool read_text(const char *path, char *out, size_t out_bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

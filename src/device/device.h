@@ -224,6 +224,8 @@ bool kw_device_state(struct kw_device *d, struct kw_device_state *out);
 json_t *kw_device_state_json(struct kw_device *d);
 /* Cores of this machine that we may use. */
 int kw_host_cores(void);
+/* And those of them that nothing runs on at this moment; 0: not known. */
+int kw_host_idle_cores(void);
 /* Bytes that may still be taken on this machine, cgroup limits included. */
 int64_t kw_memory_available(void);
 /* The same for the buffers of a device: no more than its own memory has left, where it has some. */

@@ -7,6 +7,7 @@
 #include "device/seccomp.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -493,6 +494,16 @@ static void start_again(void)
 	answer(GPU_READY, 0);
 }
 
+/* Looks for the next message until it is there, or awake_ns are over. */
+static void stay_awake(int64_t awake_ns)
+{
+	int64_t until = kw_now_ns() + awake_ns;
+	char first;
+
+	while (recv(WIRE_CONTROL, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN && kw_now_ns() < until)
+		;
+}
+
 static _Noreturn void loop(void)
 {
 	for (;;) {
@@ -502,9 +513,10 @@ static _Noreturn void loop(void)
 			_exit(0); /* the judge has gone */
 		if (me.in.op == GPU_LOAD && got == 1)
 			do_load(fds[0]);
-		else if (me.in.op == GPU_PREPARE)
+		else if (me.in.op == GPU_PREPARE) {
 			do_prepare();
-		else if (me.in.op == GPU_GO && me.graph)
+			stay_awake(me.in.run.awake_ns);
+		} else if (me.in.op == GPU_GO && me.graph)
 			do_go();
 		else if (me.in.op == GPU_RESET)
 			do_reset(me.in.reset.nonce);

@@ -67,6 +67,7 @@ struct gpu_reset {
 struct gpu_run {
 	uint32_t op, count;
 	uint64_t nonce;
+	int64_t awake_ns;              /* after GPU_PREPARE, that the wait for GPU_GO does not sleep */
 	int32_t order[WIRE_ORDER_MAX];
 };
 

@@ -230,6 +230,8 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 		*mine = least;
 	*mine = fmax(*mine, 1);
 	ns[DEVICES] = slope && device_part > 0 ? fmax((double)(device_whole - device_part) / (n - half), 0) : 0;
+	if (n == 1 && t->s->w->j->dev->batches_by_slope)
+		ns[DEVICES] = (double)device_whole;
 	if (base >= 0 && s->base[base].module.spec && !slope)
 		ns[DEVICES] = (double)device_whole / n;
 	return st;
@@ -550,7 +552,8 @@ static enum kw_status warm_up(struct turns *t, double *call_ns, struct kw_error 
 
 		if ((st = prepare(t, err)) == KW_OK)
 			st = my_turn(t, ns, err);
-		*call_ns = fmin(*call_ns, ns[JUDGES]);
+		/* One call that waited for a core must not make all batches as short as those of a long kernel: no sample is taken here. */
+		*call_ns = fmin(*call_ns, ns[DEVICES] > 0 ? fmin(ns[DEVICES], ns[JUDGES]) : ns[JUDGES]);
 		if (*call_ns <= LONG_CALL_NS || !is_small(t->s))
 			break;
 	}
