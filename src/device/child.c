@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 enum { GRACE_NS = 200000000 };
+#define ENDING_NS 20000000000 /* that an exit may take: a driver gives a context's memory back in it */
+#define ENDING 4u             /* PF_EXITING of the kernel */
 
 void kw_child_init(struct kw_child *c)
 {
@@ -118,12 +121,30 @@ bool kw_child_has_ended(struct kw_child *c)
 	return c->dead;
 }
 
+/* The kernel takes its files and memory away, and it does not come back. */
+static bool is_ending(pid_t pid)
+{
+	char path[40], text[512], *end;
+	unsigned flags = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!(f = fopen(path, "re")))
+		return false;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	end = strrchr(text, ')'); /* its name may hold anything */
+	return end && sscanf(end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & ENDING);
+}
+
 bool kw_child_ends(struct kw_child *c)
 {
-	int64_t until = kw_now_ns() + GRACE_NS;
+	int64_t begin = kw_now_ns(), now = begin;
 
-	while (!kw_child_has_ended(c) && kw_now_ns() < until)
+	while (!kw_child_has_ended(c) && (now < begin + GRACE_NS || (now < begin + ENDING_NS && is_ending(c->process.pid)))) {
 		kw_sleep_ns(1000000);
+		now = kw_now_ns();
+	}
 	return c->dead;
 }
 
