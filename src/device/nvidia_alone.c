@@ -1,5 +1,6 @@
 /* A call of a kernel with no judge at the other end: written to a file here, run from it by `kwright __sanitized FILE`. */
 #include "device/nvidia_wire.h"
+#include "device/sandbox.h"
 #include "device/sanitized.h"
 
 #include "base/alloc.h"
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define WORD "__sanitized"
+#define BOXED "__boxed"
 #define MOST_BYTES ((size_t)4 << 30)
 
 /* ---- writing ---- */
@@ -109,11 +111,21 @@ static _Noreturn void run_file(const char *path, const struct gpu_counted *count
 	_exit(kw_gpu_alone_run(&job->load, code, job->code_bytes, buffers, contents, job->buffers, counted) ? 0 : 1);
 }
 
+static _Noreturn void run_boxed(char **argv)
+{
+	if (!kw_sandbox_own_proc(argv[0]))
+		give_up("its box cannot be entered");
+	execv(argv[1], argv + 1);
+	give_up("it cannot be run");
+}
+
 /* Before main, as in spawn.c: test programs need no line for it. */
 __attribute__((constructor)) static void become_sanitized(int argc, char **argv)
 {
 	struct gpu_counted counted;
 
+	if (argc > 3 && strcmp(argv[1], BOXED) == 0)
+		run_boxed(argv + 2);
 	if (argc == 3 && strcmp(argv[1], WORD) == 0)
 		run_file(argv[2], NULL);
 	if (argc != 5 || strcmp(argv[1], WORD) != 0)

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -347,6 +348,34 @@ int kw_sandbox_enter_files(void *sandbox)
 int kw_sandbox_rules(const struct kw_sandbox *s)
 {
 	return s->ruleset;
+}
+
+void kw_sandbox_for_names(struct kw_sandbox *s)
+{
+	int abi = kw_landlock_abi();
+
+	if (s->ruleset >= 0)
+		allow_path(s->ruleset, "/proc", FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? (uint64_t)FS_TRUNCATE : 0));
+}
+
+bool kw_sandbox_own_proc(const char *dir)
+{
+	const char *paths[] = { dir, "/dev", "/proc/self" };
+	int abi = kw_landlock_abi(), fd;
+	struct ruleset_attr a = { .handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | (abi >= 3 ? (uint64_t)FS_TRUNCATE : 0) };
+	bool ok = true;
+
+	fd = abi ? (int)syscall(SYS_landlock_create_ruleset, &a, offsetof(struct ruleset_attr, handled_access_net), 0) : -1;
+	for (size_t i = 0; fd >= 0 && ok && i < sizeof(paths) / sizeof(paths[0]); i++) {
+		/* Left open: what nobody holds may be made anew, and then is another folder. */
+		struct landlock_path_beneath_attr rule = { .allowed_access = a.handled_access_fs, .parent_fd = open(paths[i], O_PATH) };
+
+		ok = rule.parent_fd >= 0 && syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+	}
+	ok = ok && fd >= 0 && kw_sandbox_no_new_privs() && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+	if (fd >= 0)
+		close(fd);
+	return ok;
 }
 
 void kw_sandbox_for_driver(struct kw_sandbox *s)

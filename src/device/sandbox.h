@@ -36,6 +36,12 @@ enum kw_status kw_sandbox_library_new(const char *const *read, struct kw_sandbox
 void kw_sandbox_for_driver(struct kw_sandbox *s);
 /* For a program that reads what `read` names and what a compiler's box may read, writes nothing and is limited in other ways. */
 enum kw_status kw_sandbox_reader_new(const char *const *read, struct kw_sandbox **out, struct kw_error *err);
+/* For a program whose own program's threads get names, which is done by a file in /proc (NVIDIA's driver fails without): all files there may be
+ * written, since the processes are not known yet. Those should call kw_sandbox_own_proc. */
+void kw_sandbox_for_names(struct kw_sandbox *s);
+/* From here on, exec included, this process writes existing files of its own in /proc only, of /dev, and of `dir`, and what its box allows of
+ * those. Async-signal-safe. */
+bool kw_sandbox_own_proc(const char *dir);
 /* Only the files of a box; what else it limits is left to who is in it. Async-signal-safe; 0 or -1. */
 int kw_sandbox_enter_files(void *sandbox);
 /* For a process that is there already, which enters them itself: a descriptor of Landlock's rules, which stays the box's; -1: none here. */

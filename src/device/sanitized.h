@@ -9,6 +9,7 @@
  * Inputs have contents; what a kernel must write first has none. It prints "buffer INDEX ADDRESS BYTES" for each, so that a
  * tool's addresses can be told by name, and says on standard error why it could not run (exit code 1). `kwright __sanitized FILE
  * LIBCUPTI OUT` counts its launches by CUPTI and writes a profile to OUT; an empty LIBCUPTI is the loader's. */
+/* `kwright __boxed DIR PROGRAM...` becomes PROGRAM in a box that is narrower than a tool's can be (kw_sandbox_own_proc). */
 #ifndef KW_DEVICE_SANITIZED_H
 #define KW_DEVICE_SANITIZED_H
 

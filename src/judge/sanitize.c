@@ -140,8 +140,9 @@ static enum kw_status box_env(struct box *b, struct kw_error *err)
 	return KW_OK;
 }
 
-/* The tool reads what a driver reads, and writes its own folder and the device only. The kernel that it watches runs on the device;
- * the process that starts it is ours (device/nvidia_alone.c). */
+/* The tool reads what a driver reads, and writes its own folder and the device only, and files in /proc: under the tool the driver gives its threads
+ * names and fails without (error 304). The kernel that it watches runs on the device; the process that starts it is ours
+ * (device/nvidia_alone.c), and writes files of its own there only. */
 static enum kw_status box_open(struct box *b, const char *tool, const char *dir, struct kw_error *err)
 {
 	enum { MOST = 64, OWN = 5 };
@@ -167,6 +168,8 @@ static enum kw_status box_open(struct box *b, const char *tool, const char *dir,
 		read[n++] = devices.gl_pathv[i];
 	read[n] = NULL;
 	st = kw_sandbox_compiler_new(dir, read, &b->files, err);
+	if (st == KW_OK)
+		kw_sandbox_for_names(b->files);
 	globfree(&devices);
 	return st;
 }
@@ -202,6 +205,11 @@ static enum kw_status run_tool(const struct work *w, const struct box *b, const 
 	if (strcmp(tool, "memcheck") == 0) {
 		argv[k++] = "--padding";
 		argv[k++] = "256";
+	}
+	if (b->files) {
+		argv[k++] = b->self;
+		argv[k++] = "__boxed";
+		argv[k++] = strchr(b->temporary, '=') + 1;
 	}
 	argv[k++] = b->self;
 	argv[k++] = "__sanitized";

@@ -76,6 +76,36 @@ static void test_rest(void)
 	has_str(kw_sandbox_layers(box), "rlimits", "layers: %s", kw_sandbox_layers(box));
 }
 
+/* By open alone: no name is written. */
+static const char names[] = "if (exec 3<>/proc/$$/comm) 2>/dev/null; then printf own; fi; if (exec 3<>/proc/$PPID/comm) 2>/dev/null; then printf ' other'; fi";
+
+static int enter_files(void *narrow)
+{
+	if (kw_sandbox_enter_files(box) != 0)
+		return -1;
+	return *(const bool *)narrow && !kw_sandbox_own_proc(temp_dir()) ? -1 : 0;
+}
+
+static void test_names(void)
+{
+	const char *read[] = { "/proc", NULL }, *argv[] = { "sh", "-c", names, NULL };
+	bool narrow;
+	struct kw_proc_opts o = { .timeout_ms = 60000, .max_out_bytes = 1 << 16, .before_exec = enter_files, .before_exec_arg = &narrow };
+	static const char *const wanted[] = { "", "own other", "own" };
+
+	kw_sandbox_free(box);
+	if (!ok(kw_sandbox_compiler_new(temp_dir(), read, &box, &err) == KW_OK, "a box that reads /proc"))
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			kw_sandbox_for_names(box);
+		narrow = i == 2;
+		kw_proc_result_release(&r);
+		is_int(kw_proc_run(argv, &o, &r, &err) == KW_OK ? r.exit_code : -1, 0, "names of threads, %d", i);
+		is_str(r.out.len ? r.out.ptr : "", wanted[i], "may be given to: %s", *wanted[i] ? wanted[i] : "none");
+	}
+}
+
 int main(void)
 {
 	if (!ok(kw_sandbox_compiler_new(temp_dir(), NULL, &box, &err) == KW_OK, "a box"))
@@ -83,6 +113,7 @@ int main(void)
 	if (kw_landlock_abi() > 0) {
 		test_compiler();
 		test_rest();
+		test_names();
 	} else {
 		skip(1, "no Landlock in this kernel");
 	}

@@ -14,6 +14,7 @@ static char out[1 << 16], said[1 << 16];
 static const char tool[] =
 	"#!/bin/sh\n"
 	"name=none; last=\n"
+	"echo tool > /proc/self/comm || exit 3\n"
 	"echo out > \"$OUTSIDE\"; echo in > \"$TMPDIR/inside\" || exit 3\n"
 	"[ \"$NEEDS_OUTSIDE\" ] && [ ! -e \"$OUTSIDE\" ] && { echo '========= Error: no room'; exit 255; }\n"
 	"while [ \"$1\" != \"${1#--}\" ]; do [ \"$1\" = --tool ] && name=$2; shift 2; done\n"
