@@ -94,6 +94,7 @@ enum kw_status kw_cmd_eval(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 	if (status != KW_OK)
 		return status;
 	status = print(cmd, &r, err);
+	fflush(stdout); /* closing a device takes a while; what failed here is told at the end */
 	if (status == KW_OK && r.verdict.cls != KW_V_OK)
 		status = KW_NO;
 	kw_op_eval_release(&r);

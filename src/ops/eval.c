@@ -155,7 +155,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 	if (status == KW_OK)
 		learn(&t->task, t->expr, c, &out->verdict);
 	if (!o->judge)
-		kw_judge_free(judge);
+		out->judge = judge;
 	kw_store_close(store);
 	kw_op_task_release(&own);
 	if (status != KW_OK)
@@ -165,6 +165,7 @@ enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_o
 
 void kw_op_eval_release(struct kw_op_eval *r)
 {
+	kw_judge_free(r->judge);
 	kw_verdict_release(&r->verdict);
 	kw_arena_release(&r->arena);
 	memset(r, 0, sizeof(*r));

@@ -122,6 +122,7 @@ struct kw_op_eval {
 	const char *name;                 /* of the candidate */
 	int64_t verdict_id;
 	const char *record_sha;
+	struct kw_judge *judge;           /* that was made for it: its device takes a while to close, which nobody who waits for the verdict should wait for */
 };
 enum kw_status kw_op_eval(const struct kw_op_env *env, const struct kw_op_eval_opts *o, struct kw_op_eval *out,
 			  struct kw_error *err);
