@@ -1,7 +1,8 @@
 //# task softmax
-//# expect runtime_error/illegal_access wrong/unwritten wrong/out_of_bounds
+//# expect runtime_error/illegal_access wrong/unwritten wrong/out_of_bounds cheat/constant_output
 //# why It looks for other buffers beside its own. Where pages of addresses can be left empty this faults; on a device with
-//# why memory of its own it finds nothing but the marks.
+//# why memory of its own it finds nothing but the marks,
+//# why and answers with these whatever its input is.
 //@ kernel candidate grid=(rows) block=(1) args=(x, y, cols:i64)
 __kernel void candidate(__global const float *x, __global float *y, long cols)
 {

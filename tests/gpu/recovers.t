@@ -30,15 +30,34 @@ sub records {
 	return ($r->{code} // 99) == 0 && $r->{out} =~ /^(\d+) records, each as it was recorded/ ? $1 : "$r->{out}$r->{err}";
 }
 
-# One process each. A search takes forty of its points at most, and ends when twenty in a row brought nothing better: two of them.
-my (%got, @wrong, $verdicts);
+# Fifty processes, one after the other.
+my @files = map { my $mode = $_; [ $mode, "$Control::tmp/mode$mode.cu" ] } 0, 1, 0, 3, 0, 5;
+for my $f (@files) {
+	open my $out, '>', $f->[1] or die "$f->[1]: $!\n";
+	print $out Control::slurp("$here/faults.cu") =~ s{^(//\@ tune MODE .*default )0$}{$1$f->[0]}mr;
+	close $out;
+}
+my @wrong;
+for my $turn (0 .. 49) {
+	my ($mode, $file) = @{$files[$turn % @files]};
+	my $e = Control::evaluate($task, $file, { effort => 'screen', timeout => '1s' });
+	my $name = $e->{fault} || $e->{verdict};
+	push @wrong, "$turn: $name, not " . wanted($mode) if $name ne wanted($mode);
+}
+Control::ok(@wrong ? scalar(@wrong) . ' wrong' : '', 'fifty processes in a row: each has its own verdict', @wrong);
+my $kept = records("$Control::tmp/store");
+Control::ok($kept eq '50' ? '' : $kept, 'and the store has all of them');
+
+# One process that judges many. A search takes forty of its points at most, and ends when twenty in a row brought nothing better: two of them.
+@wrong = ();
+my (%got, $verdicts);
 for my $first (0, 60) {
 	my $file = "$Control::tmp/from$first.cu";
 	my $modes = join ', ', $first .. $first + 59;
 	open my $out, '>', $file or die "$file: $!\n";
 	print $out Control::slurp("$here/faults.cu") =~ s|^(//\@ tune MODE) .*|$1 in {$modes} default $first|mr;
 	close $out;
-	my $r = Control::kwright('tune', $task, $file, '--json', '--quiet', '--budget-time', '300s', '--store', "$Control::tmp/one");
+	my $r = Control::kwright('patience', 330, 'tune', $task, $file, '--json', '--quiet', '--budget-time', '300s', '--store', "$Control::tmp/one");
 	my $run = eval { JSON::PP->new->decode($r->{out}) } || {};
 	Control::ok($r->{fault} || (($r->{code} // 99) == 0 ? '' : "exit code $r->{code}"), "a search through them from $first on ends well", $r->{err});
 	$verdicts += @{$run->{verdicts} || []};
@@ -52,24 +71,6 @@ for my $first (0, 60) {
 Control::ok(@wrong ? "@wrong" : '', 'each point has its own verdict', @wrong);
 my $faults = grep { $_ ne 'ok' } values %got;
 Control::ok(keys %got >= 40 && $faults >= 10 ? '' : keys(%got) . " points, $faults faults", 'forty points and more, faults among them');
-my $kept = records("$Control::tmp/one");
+$kept = records("$Control::tmp/one");
 Control::ok($kept eq $verdicts ? '' : "$kept, not $verdicts", 'the store has every verdict');
-
-# Fifty processes.
-my @files = map { my $mode = $_; [ $mode, "$Control::tmp/mode$mode.cu" ] } 0, 1, 0, 3, 0, 5;
-for my $f (@files) {
-	open my $out, '>', $f->[1] or die "$f->[1]: $!\n";
-	print $out Control::slurp("$here/faults.cu") =~ s{^(//\@ tune MODE .*default )0$}{$1$f->[0]}mr;
-	close $out;
-}
-@wrong = ();
-for my $turn (0 .. 49) {
-	my ($mode, $file) = @{$files[$turn % @files]};
-	my $e = Control::evaluate($task, $file, { effort => 'screen', timeout => '1s' });
-	my $name = $e->{fault} || $e->{verdict};
-	push @wrong, "$turn: $name, not " . wanted($mode) if $name ne wanted($mode);
-}
-Control::ok(@wrong ? scalar(@wrong) . ' wrong' : '', 'fifty processes in a row: each has its own verdict', @wrong);
-$kept = records("$Control::tmp/store");
-Control::ok($kept eq '50' ? '' : $kept, 'and the store has all of them');
 Control::finish();
