@@ -247,8 +247,23 @@ struct kw_pending {
 	pthread_cond_t answered;
 };
 
+/* What a call that is still under way costs at least: its prompt. Of one that was answered before a resume, what it did cost. */
+static void add_under_way(const struct kw_pending *p, const struct call *c, int64_t *tokens, double *usd)
+{
+	const char *name = strchr(kw_model_spec(c->model), ':');
+	int64_t in = c->wanted && c->prompt ? kw_tokens_estimate(strlen(c->prompt)) : 0;
+
+	if (c->recalled) {
+		*tokens += c->row.tokens_in + c->row.tokens_out;
+		*usd += c->row.cost_usd;
+		return;
+	}
+	*tokens += in;
+	*usd += name ? kw_price_cost(kw_price_of(&p->g->prices, name + 1), in, 0) : 0;
+}
+
 /* The rules that end a run hold within a batch too: the i-th is sent when all but the last few before it have told what they cost and whether
- * they are of use. Which are sent does not depend on who answers first. */
+ * they are of use; of those few the prompts count. Which are sent does not depend on who answers first. */
 static bool may_send(struct kw_pending *p, size_t i)
 {
 	const struct kw_agent_opts *o = &p->g->opts;
@@ -268,6 +283,8 @@ static bool may_send(struct kw_pending *p, size_t i)
 		useless = c->useless ? useless + 1 : c->has_answer ? 0 : useless;
 	}
 	pthread_mutex_unlock(&p->lock);
+	for (size_t k = i + 1 > ahead ? i + 1 - ahead : 0; k < i; k++)
+		add_under_way(p, &p->calls[k], &tokens, &usd);
 	return useless < KW_USELESS_MAX && (!o->budget_tokens || tokens < o->budget_tokens) && (o->budget_usd <= 0 || usd < o->budget_usd);
 }
 

@@ -460,24 +460,30 @@ static void test_kept_when_it_comes(void)
 	world_release(&w);
 }
 
-/* Of six at once, two at a time, a budget that the first one spends cuts off all but those that were under way. */
+/* Of six, so many at a time, a budget that the first one spends cuts off the rest, and prompts that are under way count: which are sent is known
+ * before anybody answers. */
 static void test_budget_in_a_batch(void)
 {
-	for (int parallel = 1; parallel <= 2; parallel++) {
+	static const int at_once[] = { 1, 2, 6, 6, 3 };
+	int64_t one = 0;
+
+	for (size_t k = 0; k < sizeof(at_once) / sizeof(*at_once); k++) {
 		struct world w;
 		struct script s = { .count = 0 };
 		struct kw_search_result r;
-		struct play p = { .strategy = "best_of", .width = 6, .parallel = parallel, .tokens = 10 };
-		struct kw_store *store = open_store(parallel == 1 ? "budget1" : "budget2");
+		struct play p = { .strategy = "best_of", .width = 6, .parallel = at_once[k], .tokens = k < 2 ? 10 : k == 2 ? 0 : 5 * one / 2 };
+		struct kw_store *store;
 
 		world_init(&w, "");
+		store = open_store(kw_arena_printf(&w.arena, "budget%zu", k));
 		for (int i = 0; i < 6; i++)
 			say(&s, "coder", kernel(&w, "k", kw_arena_printf(&w.arena, "int v%d;\n//! ns %d", i, 5000 - 500 * i)));
 		p.model = write_script(&s, &w, "budget.jsonl");
-		is_int(run(&w, store, &p, &r), KW_OK, "a budget of tokens, %d at once", parallel);
-		is_int(p.sums.calls, parallel, "is kept to within a round");
-		is_int(r.state, KW_RUN_TOKENS, "and said to have ended the run");
+		is_int(run(&w, store, &p, &r), KW_OK, "a budget of %lld tokens, %d at once", (long long)p.tokens, p.parallel);
+		is_int(p.sums.calls, k < 2 ? 1 : k == 2 ? 6 : 3, "is kept to within a round");
+		ok((r.state == KW_RUN_TOKENS) == (k != 2), "and said to have ended the run");
 		ok(r.has_best, "what was right by then is handed over");
+		one = k == 2 ? p.sums.tokens_in / 6 : one;
 		kw_search_result_release(&r);
 		kw_store_close(store);
 		world_release(&w);
