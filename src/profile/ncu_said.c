@@ -72,7 +72,7 @@ static void busiest_pipe(struct kw_launch *k, const char *text)
 	}
 }
 
-/* "This stall type represents about 90.5% of the total average of 17.4 cycles" */
+/* "each warp spends 15.7 cycles being stalled waiting for ... This stall type represents about 90.5% of the total average of 17.4 cycles" */
 static void stall(struct kw_launch *k, const char *text)
 {
 	static const struct {
@@ -85,6 +85,7 @@ static void stall(struct kw_launch *k, const char *text)
 		{ "scoreboard dependency on an MIO", KW_M_STALL_SHORT_SCOREBOARD_PCT },
 		{ "MIO (memory input/output) instruction queue", KW_M_STALL_MIO_THROTTLE_PCT },
 		{ "local/global) instruction queue", KW_M_STALL_LG_THROTTLE_PCT },
+		{ "for local and global (LG) memory operations", KW_M_STALL_LG_THROTTLE_PCT },
 		{ "sibling warps at a CTA barrier", KW_M_STALL_BARRIER_PCT },
 		{ "execution pipe to be available", KW_M_STALL_MATH_PIPE_PCT },
 		{ "fixed latency execution dependency", KW_M_STALL_WAIT_PCT },
@@ -96,9 +97,11 @@ static void stall(struct kw_launch *k, const char *text)
 
 	if (isnan(v))
 		v = number_after(text, "This represents about");
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]) && !isnan(v); i++)
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (strstr(text, reasons[i].phrase)) {
 			set_if_missing(k, reasons[i].metric, v);
+			/* The metric before a share is the same in cycles. */
+			set_if_missing(k, reasons[i].metric - 1, number_before(text, "cycles being stalled"));
 			return;
 		}
 }
