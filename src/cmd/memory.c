@@ -97,6 +97,20 @@ static enum kw_status show_pattern(const struct kw_cmd *cmd, const struct kw_pat
 	return KW_OK;
 }
 
+/* A note need not be about anything. */
+static void print_about(const struct kw_memory_row *r)
+{
+	const char *about[] = { r->family, r->device, r->dtype };
+	const char *before = " (";
+
+	for (size_t i = 0; i < sizeof(about) / sizeof(about[0]); i++)
+		if (about[i][0]) {
+			printf("%s%s", before, about[i]);
+			before = ", ";
+		}
+	printf("%s", before[0] == ',' ? ")" : "");
+}
+
 static enum kw_status show_row(const struct kw_cmd *cmd, int64_t id, struct kw_store *memory, struct kw_arena *a,
 			       struct kw_error *err)
 {
@@ -107,10 +121,8 @@ static enum kw_status show_row(const struct kw_cmd *cmd, int64_t id, struct kw_s
 		return status;
 	if (cmd->json)
 		return kw_print_json(row_json(&r), err);
-	/* A note need not be about anything. */
 	printf("%s: %s", r.kind, r.name);
-	if (r.family[0] || r.device[0] || r.dtype[0])
-		printf(" (%s, %s, %s)", r.family, r.device, r.dtype);
+	print_about(&r);
 	if (r.outcome[0])
 		printf(", outcome %s", r.outcome);
 	if (r.speedup > 0)

@@ -14,14 +14,14 @@ enum { ASK_TIMEOUT_MS = 30000, TRIES = 3, PLACES = 6, OLDEST_TORCH = 201, OLDEST
 
 /* A broken package may have no version: it is told as one that is not there. */
 static const char question[] =
-	"import json, platform\n"
+	"import json, platform, sys\n"
 	"def version(name):\n"
 	"    try:\n"
 	"        from importlib import metadata\n"
 	"        return metadata.version(name) or ''\n"
 	"    except Exception:\n"
 	"        return ''\n"
-	"print(json.dumps({'python': platform.python_version(), 'torch': version('torch'), 'triton': version('triton')}))\n";
+	"print(json.dumps({'python': platform.python_version(), 'torch': version('torch'), 'triton': version('triton'), 'path': sys.executable or ''}))\n";
 
 static struct {
 	pthread_mutex_t lock;
@@ -46,6 +46,18 @@ static void copy(char *out, size_t bytes, const char *text)
 	out[n] = '\0';
 }
 
+/* What pyenv and the like put into the PATH: it looks at files of its own, which a box does not show, and starts an interpreter. */
+static bool is_script(const char *path)
+{
+	char start[2] = "";
+	FILE *f = fopen(path, "re");
+	bool script = f && fread(start, 1, sizeof(start), f) == sizeof(start) && start[0] == '#' && start[1] == '!';
+
+	if (f)
+		fclose(f);
+	return script;
+}
+
 static void ask(const char *path, struct kw_python_found *f, char *why_not, size_t why_bytes)
 {
 	const char *argv[] = { path, "-c", question, NULL };
@@ -64,7 +76,7 @@ static void ask(const char *path, struct kw_python_found *f, char *why_not, size
 		snprintf(why_not, why_bytes, "was ended from outside by signal %d, %d times", r.signal, TRIES);
 	else if (r.exit_code != 0 || kw_json_parse(path, r.out.ptr, r.out.len, &j, NULL) != KW_OK || !json_is_object(j))
 		snprintf(why_not, why_bytes, "is no Python 3.9 or newer that works");
-	copy(f->path, sizeof(f->path), path);
+	copy(f->path, sizeof(f->path), kw_json_get_str(j, "path", "")[0] == '/' && is_script(path) ? kw_json_get_str(j, "path", "") : path);
 	copy(f->version, sizeof(f->version), kw_json_get_str(j, "python", ""));
 	copy(f->torch, sizeof(f->torch), kw_json_get_str(j, "torch", ""));
 	copy(f->triton, sizeof(f->triton), kw_json_get_str(j, "triton", ""));

@@ -321,6 +321,13 @@ static void test_find(const char *real)
 	kw_python_use(path);
 	is_int(kw_python_find(0, &f, &err), KW_ERR_ENV, "is none");
 	has_str(err.text, "was ended from outside by signal 9, 3 times", "and not for what it is");
+	/* As pyenv has them. */
+	setenv("REAL", real, 1);
+	ok(shell("printf '#!/bin/sh\\nexec %s \"$@\"\\n' \"$REAL\" > between && chmod +x between"), "a script that starts a Python");
+	snprintf(path, sizeof(path), "%s/between", temp_dir());
+	kw_python_use(path);
+	is_int(kw_python_find(0, &f, &err), KW_OK, "is one");
+	ok(f.path[0] == '/' && !strstr(f.path, "between"), "and the interpreter itself is what is run: %s", f.path);
 	kw_python_use(NULL);
 	ok(chdir(temp_dir()) == 0, "where no .venv is"); /* a checkout may have one */
 	if (!ok(pretend("none", "", "") && pretend("old", "torch-1.13.1", "") && pretend("new", "torch-2.11.0+cu130", "triton-3.6.0"),
