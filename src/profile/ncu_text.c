@@ -119,14 +119,19 @@ static size_t chunks_of(struct kw_str line, struct kw_str out[MAX_CHUNKS])
 static bool unit_and_value(struct kw_str s, struct kw_str *unit, struct kw_str *value)
 {
 	const char *blank = memchr(s.ptr, ' ', s.len);
+	struct kw_str first;
 	enum kw_quantity dim;
 	double scale;
 
 	if (!blank || blank == s.ptr)
 		return false;
-	*unit = (struct kw_str){ s.ptr, (size_t)(blank - s.ptr) };
+	/* "1 234,5" is a number with a blank in it. */
+	first = (struct kw_str){ s.ptr, (size_t)(blank - s.ptr) };
+	if (!kw_unit_find(first, &dim, &scale))
+		return false;
+	*unit = first;
 	*value = kw_str_trim((struct kw_str){ blank, (size_t)(s.ptr + s.len - blank) });
-	return kw_unit_find(*unit, &dim, &scale);
+	return true;
 }
 
 /* "Memory Throughput % 95.02" with single blanks: the name is what a metric is called. */
