@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { TOLD_COPY_BYTES = 64 << 20 };
+
 #define X(symbol) extern const struct kw_device_ops symbol;
 #include "device/devices.def"
 #undef X
@@ -164,4 +166,26 @@ int64_t kw_player_linger(struct kw_player *p, int64_t ns)
 const char *kw_player_layers(const struct kw_player *p)
 {
 	return p->session->device->ops->layers(p);
+}
+
+static void add_rate(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure, double *rate)
+{
+	struct kw_ceiling c = { 0 };
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (*rate <= 0 && d->ops->ceiling(d, kind, bytes, measure, &c, &err) == KW_OK)
+		*rate = c.per_s;
+}
+
+void kw_device_told(struct kw_device *d, enum kw_measure measure, struct kw_hardware *out)
+{
+	int64_t beyond_caches = 4 * d->hardware.last_level_cache_bytes;
+
+	*out = d->hardware;
+	if (d->untimed || !d->ops->ceiling)
+		return;
+	add_rate(d, KW_CEILING_COPY, beyond_caches > TOLD_COPY_BYTES ? beyond_caches : TOLD_COPY_BYTES, measure, &out->memory_bytes_per_s);
+	add_rate(d, KW_CEILING_FLOPS_F32, 0, measure, &out->flops_f32);
+	add_rate(d, KW_CEILING_FLOPS_F64, 0, measure, &out->flops_f64);
 }

@@ -216,6 +216,9 @@ int kw_device_count(const char *name);
  * context takes a third of a second). What keeps it from being used comes with the first use. */
 enum kw_status kw_device_open_begin(const char *name, struct kw_device **out, struct kw_error *err);
 void kw_device_close(struct kw_device *d);
+/* Its hardware as people and models should be told of it: rates that no sheet and no driver says are those that were measured, as ceilings are. Of what
+ * judges, only the sheet's count (d->hardware). */
+void kw_device_told(struct kw_device *d, enum kw_measure measure, struct kw_hardware *out);
 /* Ends the players of baselines that wait for another session. */
 void kw_module_dismiss(void);
 /* False: it tells nothing. */

@@ -19,7 +19,7 @@ static enum kw_status find_hardware(const struct kw_op_prompt_opts *o, const str
 	status = kw_device_open(b->device, &d, err);
 	if (status != KW_OK)
 		return status;
-	*out = d->hardware;
+	kw_device_told(d, KW_MEASURE_ONCE, out);
 	kw_device_close(d);
 	return KW_OK;
 }

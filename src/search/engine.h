@@ -36,6 +36,7 @@ struct kw_search_ports {
 	enum kw_status (*search_part)(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err);
 	int evaluators;                       /* how many judgements may go on at once; 0: one, by the run's own thread */
 	const struct kw_hardware *hardware;   /* device facts for plan lines; never NULL */
+	const struct kw_hardware *told;       /* Optional. The same for prompts, with measured rates; NULL: hardware */
 	struct kw_agent *agent;               /* NULL: no model takes part */
 };
 

@@ -163,6 +163,11 @@ const struct kw_hardware *kw_evaluators_hardware(const struct kw_evaluators *ev)
 	return &kw_judge_device(ev->borrowed ? ev->borrowed : ev->at[0].judge)->hardware;
 }
 
+void kw_evaluators_told(const struct kw_evaluators *ev, struct kw_hardware *out)
+{
+	kw_device_told(kw_judge_device(ev->borrowed ? ev->borrowed : ev->at[0].judge), KW_MEASURE_ONCE, out);
+}
+
 enum kw_status kw_evaluators_judge(struct kw_evaluators *ev, const struct kw_task *t, const struct kw_expr *e,
 				   const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v,
 				   struct kw_error *err)

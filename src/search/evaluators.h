@@ -21,6 +21,8 @@ enum kw_status kw_evaluators_borrow(struct kw_judge *j, struct kw_evaluators **o
 void kw_evaluators_free(struct kw_evaluators *ev);   /* NULL is fine; waits for what is being judged */
 int kw_evaluators_count(const struct kw_evaluators *ev);
 const struct kw_hardware *kw_evaluators_hardware(const struct kw_evaluators *ev);
+/* For prompts (kw_device_told). Before the first judgement: it may measure. */
+void kw_evaluators_told(const struct kw_evaluators *ev, struct kw_hardware *out);
 enum kw_status kw_evaluators_judge(struct kw_evaluators *ev, const struct kw_task *t, const struct kw_expr *e,
 				   const struct kw_candidate *c, const struct kw_judge_opts *o, struct kw_verdict *v,
 				   struct kw_error *err);

@@ -203,7 +203,7 @@ static enum kw_status ask_manager(struct state *st, const char *failure, const c
 	int rule[KW_STATEMENTS_MAX];
 	size_t count;
 	struct kw_prompt_facts facts = { .task = s->task, .expr = s->expr, .backend = s->opts->backend,
-					 .hardware = s->ports->hardware, .failure = failure };
+					 .hardware = s->ports->told ? s->ports->told : s->ports->hardware, .failure = failure };
 	struct kw_request r = { .role = KW_ROLE_MANAGER, .slot = failure ? "manager/again" : "manager", .facts = &facts, .temperature = -1 };
 	struct kw_turn turn;
 	enum kw_status status;

@@ -22,6 +22,8 @@ struct real {
 	struct kw_judge *judge;           /* of the tuner alone; NULL: evaluators */
 	struct kw_evaluators *evaluators;
 	struct kw_store *memory;
+	struct kw_hardware told;          /* with a model: as prompts tell of it */
+	bool has_told;
 	struct kw_judging *ahead[AHEAD_MAX]; /* begun, and not asked for yet */
 	size_t ahead_count;
 };
@@ -125,7 +127,7 @@ static enum kw_status search_part(void *arg, const struct kw_part_job *job, stru
 static void real_ports(struct real *r, struct kw_search_ports *p)
 {
 	*p = (struct kw_search_ports){ .arg = r, .evaluate = evaluate, .propose = propose, .learn = learn,
-				       .build_ahead = build_ahead, .hardware = hardware(r) };
+				       .build_ahead = build_ahead, .hardware = hardware(r), .told = r->has_told ? &r->told : NULL };
 	if (r->judge)
 		return;
 	p->judge_ahead = judge_ahead;
@@ -138,7 +140,8 @@ static void real_ports(struct real *r, struct kw_search_ports *p)
 static enum kw_status search_part(void *arg, const struct kw_part_job *job, struct kw_search_result *out, struct kw_error *err)
 {
 	const struct real *whole = arg;
-	struct real r = { .task = job->task, .expr = job->expr, .opts = job->opts, .evaluators = whole->evaluators };
+	struct real r = { .task = job->task, .expr = job->expr, .opts = job->opts, .evaluators = whole->evaluators, .told = whole->told,
+			  .has_told = whole->has_told };
 	struct kw_search_ports ports;
 	enum kw_status status;
 
@@ -162,6 +165,9 @@ enum kw_status kw_search_run(const struct kw_task *t, const struct kw_expr *e, c
 	enum kw_status status;
 
 	*out = (struct kw_search_result){ 0 };
+	r.has_told = o->agent.model != NULL;
+	if (r.has_told)
+		kw_evaluators_told(ev, &r.told);
 	real_ports(&r, &ports);
 	if (o->agent.model && o->agent.record && !o->resume_run && kw_path_exists(o->agent.record))
 		return kw_fail(err, KW_ERR_USAGE, o->agent.record, "is there already; a recording does not overwrite it");

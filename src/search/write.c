@@ -57,7 +57,7 @@ void kw_writer_facts(const struct kw_writer *w, const struct kw_ranked *parent, 
 	struct kw_search *s = w->s;
 
 	*out = (struct kw_prompt_facts){ .task = s->task, .expr = s->expr, .backend = s->opts->backend,
-					 .hardware = s->ports->hardware, .history = w->history,
+					 .hardware = s->ports->told ? s->ports->told : s->ports->hardware, .history = w->history,
 					 .history_count = w->history_count, .memory = s->memory,
 					 .memory_before_ms = s->started_ms };
 	if (!parent)

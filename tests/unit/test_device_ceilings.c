@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "device/ceiling_loops.h"
+#include "device/device.h"
 
 #include "tap.h"
 #include "temp.h"
@@ -37,6 +38,23 @@ static void test_loops(void)
 	ok(all, "and of writing");
 }
 
+/* What prompts say of a machine: measured where nothing else says it, and the judge's own numbers stay what they are. */
+static void test_told(void)
+{
+	struct kw_device *d = NULL;
+	struct kw_hardware told;
+	struct kw_error err = { 0 };
+
+	if (!ok(kw_device_open("cpu", &d, &err) == KW_OK, "a device"))
+		return;
+	d->hardware.flops_f64 = 7; /* as if a sheet said it */
+	kw_device_told(d, KW_MEASURE_ONCE, &told);
+	ok(told.memory_bytes_per_s > 1e7 && told.flops_f32 > 1e7, "is told with rates: %.3g, %.3g", told.memory_bytes_per_s, told.flops_f32);
+	ok(told.flops_f64 == 7.0, "but for those of its sheet");
+	ok(d->hardware.memory_bytes_per_s <= 0.0 && d->hardware.flops_f32 <= 0.0, "by which nothing is judged");
+	kw_device_close(d);
+}
+
 int main(void)
 {
 	static const enum kw_ceiling_kind kinds[] = { KW_CEILING_READ, KW_CEILING_WRITE, KW_CEILING_COPY, KW_CEILING_FLOPS_F32,
@@ -68,6 +86,7 @@ int main(void)
 	}
 	is_int(kw_cpu_ceiling(&h, KW_CEILING_COPY, 1 << 30, KW_MEASURE_ONCE, &c, &err), KW_OK, "a large size");
 	is_int(c.in_cache, false, "is beyond the cache");
+	test_told();
 	snprintf(path, sizeof(path), "%s/data/kernelwright/ceilings.json", temp_dir());
 	diag("%s", kw_path_exists(path) ? "kept" : "not kept: other programs run here");
 	return done();
