@@ -155,6 +155,19 @@ static enum kw_status stream_trace(int fd, const char *path, struct kw_buf *b, b
 	return s;
 }
 
+/* What a machine that stopped leaves of a text that was being written: zeros behind it. */
+static void cut_zeros(struct kw_buf *b, struct kw_launches *out)
+{
+	size_t text = b->len ? strnlen(b->ptr, b->len) : 0, i = text;
+
+	while (i < b->len && b->ptr[i] == '\0')
+		i++;
+	if (text == 0 || text == b->len || i < b->len)
+		return;
+	kw_launches_note(out, 0, "%zu zero bytes stand behind the text, as where it was cut; they were left out", b->len - text);
+	b->len = text;
+}
+
 /* ---- a report file of Nsight Compute ---- */
 
 static enum kw_status import_report(const char *path, struct kw_buf *out, struct kw_error *err)
@@ -365,6 +378,8 @@ static enum kw_status read_input(const char *path, struct kw_explained_input *in
 		if (s == KW_OK)
 			s = from_utf16(path, &b, err);
 	}
+	if (s == KW_OK && ended)
+		cut_zeros(&b, &in->launches);
 	if (s == KW_OK) {
 		kw_buf_addz(&b, "");
 		in->kind = kw_input_recognise(path, b.ptr ? b.ptr : "", b.len);

@@ -196,6 +196,9 @@ static void atomic(struct python *p, struct kw_str line, int number)
 	/* In a loop the one address of a program is added to at each step. */
 	if (p->loop_count && !own)
 		kw_launch_add_count(p->kernel, KW_M_CODE_ATOMIC_LOOP, 1);
+	/* A block of one address: each of its elements adds there. */
+	if (holds(address, "tl.zeros(") || holds(address, "tl.full("))
+		return;
 	if (q < end && !holds(address, "tl.load(") && !holds_name(&p->loaded, address))
 		kw_launch_add_count(p->kernel, own ? KW_M_CODE_ATOMIC_OWN : KW_M_CODE_ATOMIC_GUARDED, 1);
 }
