@@ -91,7 +91,7 @@ static const struct {
 	{ "==PROF== ", NULL, KW_INPUT_NCU },
 	{ "==ERROR== ", NULL, KW_INPUT_NCU },
 	{ "Time (%)", "Total Time (", KW_INPUT_NSYS },
-	{ "Time(%)", "Total Time (", KW_INPUT_NSYS },
+	{ "Time(%)", "Total Time", KW_INPUT_NSYS },
 	{ "CorrId", "GrdX", KW_INPUT_NSYS },
 	{ "Performance counter stats for", NULL, KW_INPUT_PERF_STAT },
 	{ "\"counter-value\"", "\"event\"", KW_INPUT_PERF_STAT },

@@ -81,24 +81,41 @@ static void header(struct nsys *n)
 	n->section = section_of(n);
 }
 
+/* Names that stand two blanks apart, as many as there are columns: an editor may have moved their line by a blank. */
+static bool take_names(struct nsys *n, struct kw_str head)
+{
+	struct kw_str name[MAX_COLUMNS];
+	size_t count = 0;
+
+	head = kw_str_trim(head);
+	while (head.len && count < MAX_COLUMNS) {
+		const char *end = memmem(head.ptr, head.len, "  ", 2);
+		size_t len = end ? (size_t)(end - head.ptr) : head.len;
+
+		name[count++] = (struct kw_str){ head.ptr, len };
+		head = kw_str_trim((struct kw_str){ head.ptr + len, head.len - len });
+	}
+	for (size_t i = 0; count == n->columns && i < count; i++)
+		take_column(n, i, name[i]);
+	return count == n->columns;
+}
+
 /* Columns stand over runs of dashes; the last one reaches to the end of the line. */
 static void dashes(struct nsys *n, struct kw_str head, struct kw_str line)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < line.len && count < MAX_COLUMNS; i++)
+	n->columns = 0;
+	for (size_t i = 0; i < line.len && n->columns < MAX_COLUMNS; i++)
 		if (line.ptr[i] == '-' && (i == 0 || line.ptr[i - 1] == ' '))
-			n->begin[count++] = i;
+			n->begin[n->columns++] = i;
 	for (size_t i = 0; i < WHATS; i++)
 		n->column[i] = -1;
-	n->columns = count;
-	kw_csv_split(&n->csv, KW_STR(""));
-	for (size_t i = 0; i < count; i++) {
-		size_t from = n->begin[i], to = i + 1 < count ? n->begin[i + 1] : head.len;
+	if (!take_names(n, head))
+		for (size_t i = 0; i < n->columns; i++) {
+			size_t from = n->begin[i], to = i + 1 < n->columns ? n->begin[i + 1] : head.len;
 
-		if (from < head.len)
-			take_column(n, i, (struct kw_str){ head.ptr + from, (to < head.len ? to : head.len) - from });
-	}
+			if (from < head.len)
+				take_column(n, i, (struct kw_str){ head.ptr + from, (to < head.len ? to : head.len) - from });
+		}
 	n->text = true;
 	n->section = section_of(n);
 }
