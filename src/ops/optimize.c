@@ -340,6 +340,18 @@ static enum kw_status go_on(struct kw_store *store, const struct kw_run_row *row
 	return status;
 }
 
+/* A part has its answers, and its kernel's final check, in the run that it is a part of. */
+static enum kw_status check_no_part(struct kw_store *store, const struct kw_run_row *row, struct kw_arena *a, struct kw_error *err)
+{
+	struct kw_run_row whole;
+	enum kw_status status = row->parent ? kw_store_run_get(store, row->parent, a, &whole, err) : KW_OK;
+
+	if (status == KW_OK && row->parent && strcmp(whole.strategy, "parts") == 0)
+		status = kw_fail(err, KW_ERR_USAGE, "", "run %lld is a part of run %lld; `kwright runs resume %lld` goes on with all of it",
+				 (long long)row->id, (long long)row->parent, (long long)row->parent);
+	return status;
+}
+
 enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const struct kw_op_search_opts *o,
 			    struct kw_op_search *out, struct kw_error *err)
 {
@@ -358,6 +370,8 @@ enum kw_status kw_op_resume(const struct kw_op_env *env, int64_t run_id, const s
 	if (status == KW_OK && strcmp(row.strategy, KW_BENCH_STRATEGY) == 0)
 		status = kw_fail(err, KW_ERR_USAGE, "", "run %lld is a benchmark; the command that began it goes on with it",
 				 (long long)run_id);
+	if (status == KW_OK)
+		status = check_no_part(store, &row, &a, err);
 	if (status == KW_OK)
 		status = is_over(store, &row, &over, err);
 	if (status == KW_OK && over) {

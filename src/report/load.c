@@ -148,6 +148,9 @@ enum kw_status kw_report_load(struct kw_report *r, struct kw_store *s, int64_t r
 	if (status == KW_OK)
 		status = kw_store_run_result(s, run_id, &r->arena, &r->result, err);
 	if (status == KW_OK)
+		r->of_whole = r->run.parent && r->result.count > 1 && (!r->has_best || strcmp(r->best_row.effort, "final") != 0);
+	r->proven = r->proven && !r->of_whole;
+	if (status == KW_OK)
 		status = kw_store_fact_get(s, run_id, "tune", &r->tune, err);
 	if (status == KW_OK)
 		status = kw_store_fact_get(s, run_id, "files", &r->files, err);

@@ -39,6 +39,7 @@ struct kw_report {
 	struct kw_report_point *curve;    /* of full and final verdicts; falls strictly */
 	size_t curve_count;
 	bool has_best, proven;            /* proven: the best of a run that is over; else it is the best so far */
+	bool of_whole;                    /* of a part: what it found has its final check with the whole, run.parent */
 	struct kw_verdict_row best_row;
 	struct kw_verdict best;           /* from its record */
 	struct kw_falls_short *falls_short; /* cases in which the best baseline is faster than the best */

@@ -194,9 +194,24 @@ static bool all_not_applicable(const struct kw_report *r)
 }
 
 /* Why there is no best, in a sentence; what was refused, and by what. */
+/* A part whose time was over before a judgement in full. */
+static void only_screened(const struct kw_report *r, struct kw_buf *out)
+{
+	const struct kw_result_entry *e = &r->result.entries[0];
+	const char *name = "candidate";
+
+	for (size_t i = 0; i < r->verdict_count; i++)
+		if (strcmp(r->verdicts[i].candidate_sha, e->candidate_sha) == 0)
+			name = r->verdicts[i].candidate_name;
+	kw_buf_printf(out, "best of this part, only screened: %s%s%s; its final check is that of the whole, run %lld\n", name, e->tune[0] ? " at " : "",
+		      e->tune, (long long)r->run.parent);
+}
+
 static void nothing(const struct kw_report *r, struct kw_buf *out)
 {
-	if (kw_run_state_open(r->run.state))
+	if (r->of_whole)
+		only_screened(r, out);
+	else if (kw_run_state_open(r->run.state))
 		kw_buf_addz(out, "best: none yet\n");
 	else if (kw_run_state_spent(r->run.state))
 		kw_buf_addz(out, "best: none; the budget was spent before any kernel was proven right\n");
@@ -237,10 +252,13 @@ static void best(const struct kw_report *r, struct kw_buf *out)
 	}
 	name = name[0] ? name : "candidate";
 	kw_buf_addz(out, r->proven ? "best: "
+			 : r->of_whole ? "best of this part: "
 			 : strncmp(r->best_row.effort, "screen", 6) == 0 ? "best so far, only screened and not proven: "
 									 : "best so far, not proven: ");
 	kw_report_verdict_text(&r->best, name, out);
 	standing(&r->best, out);
+	if (r->of_whole)
+		kw_buf_printf(out, "  its final check is that of the whole, run %lld\n", (long long)r->run.parent);
 }
 
 /* Where the time went; what is neither judging, building nor a model is ours. */

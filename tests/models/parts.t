@@ -47,6 +47,10 @@ for my $backend (qw(c opencl)) {
 		is(own($r), 'part1 part2 part3', 'every part has its own');
 		is($r->{best}{verdict} // '', 'ok', 'the whole is right against the whole');
 		is($r->{parts}{divided_by}, 'Claude (Anthropic)', 'as the model divided it');
+		is(kwright('report', '2', '--store', "$tmp/$backend-$name"), 0, 'a part has a report');
+		like($out, qr/best of this part: .*its final check is that of the whole, run 1$/ms, 'which says where it is proven');
+		is(kwright('runs', 'resume', '2', '--store', "$tmp/$backend-$name"), 2, 'a part is not resumed by itself');
+		like($err, qr/run 2 is a part of run 1; `kwright runs resume 1`/, 'and that is said');
 	}
 }
 
