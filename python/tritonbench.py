@@ -175,7 +175,8 @@ class Calls:
         lines = [self.source.rstrip(), "", "", "import torch", "from torch.utils._pytree import tree_flatten as _kwright_flatten",
                  "", "", "class Model(torch.nn.Module):"] + self.forward()
         lines += ["", "", "def get_inputs():", "    return ["]
-        lines += ["        %s," % made(*i) for i in self.inputs]
+        matrices = MATRICES.search(self.source) is not None
+        lines += ["        %s," % made(*i, matrices) for i in self.inputs]
         lines += ["    ]", "", "", "def get_init_inputs():", "    return []", ""]
         return "\n".join(lines)
 
@@ -190,8 +191,13 @@ class Calls:
                           "", "", "class ModelNew(torch.nn.Module):"] + self.forward() + [""])
 
 
-def made(shape, dtype, d):
-    """An expression that makes such a tensor."""
+WHOLE_MAX = 2 ** 53     # of a float that holds whole numbers
+IGNORED = -100          # PyTorch's mark for a target that does not count
+MATRICES = re.compile(r"linalg|\b(solve|inverse|cholesky|slogdet|logdet|det|qr|svd|eig|eigh|lu)\b")
+
+
+def made(shape, dtype, d, matrices):
+    """An expression that makes such a tensor. matrices: they are solved, for which a few whole numbers are singular too often."""
     shape, kind, span = repr(list(shape)), d.get("dist"), d.get("range", [0, 1])
     if dtype == torch.bool:
         return "torch.rand(%s) < %r" % (shape, span[0])
@@ -199,7 +205,11 @@ def made(shape, dtype, d):
         low, high = (int(span[0]), int(span[1])) if kind in ("integers", "uniform") else (0, 1)
         if kind == "permutation":
             return "torch.randperm(%s[0]).to(%s)" % (shape, dtype)
+        if low == IGNORED and high >= 0:
+            low = 0
         return "torch.randint(%d, %d, %s, dtype=%s)" % (low, max(high, low) + 1, shape, dtype)
+    if kind == "integers" and (matrices or max(abs(v) for v in span) >= WHOLE_MAX):
+        kind = "uniform"
     if kind == "uniform":
         text = "torch.rand(%s) * %r + %r" % (shape, span[1] - span[0], span[0])
     elif kind == "integers":

@@ -101,6 +101,14 @@ ok(($by{'G/sin_kernel#0'}{text} // '') =~ /its reference is a Triton kernel/, 'a
 ok($by{'T/twice_plus#3'}{right}, 'a function that launches a Triton kernel', $by{'T/twice_plus#3'}{text});
 ok(@{$j->{disagreements} // []} == 1, 'and the disagreement is listed');
 
+# Data like that of the tests: matrices that can be solved, whole numbers that no integer holds, targets with the mark of those that do not count.
+my $like = join "\n", "import torch", "", "def like_these(a, b, big, t):", "    return torch.linalg.solve(a, b), big * 2, torch.nn.functional.cross_entropy(a, t)", $line, "", "import torch",
+	"like_these(torch.tensor([[3.0, 1.0], [1.0, 2.0]]), torch.tensor([9.0, 8.0]), torch.tensor([1e30, 1e28]), torch.tensor([-100, 1]))", "";
+put("$tmp/data/TritonBench_T_v1/like_these.py", $like);
+($rc, $j, $err) = run(qw(bench audit tritonbench --path . --select T/like_these));
+my $failed = $j->{rows}[0]{failed} // ($j->{rows} ? '' : 'no rows');
+ok($failed eq '', 'data are like those of the tests', "$failed $err");
+
 # MultiKernelBench: answers of models, kept by language and run.
 my $shift = "$model        self.by = n\n\n    def forward(self, x):\n        return torch.relu(x) + self.by\n";
 put("$tmp/reference/activation/shift.py", "$shift\n\ndef get_inputs():\n    return [torch.randn(16, 100)]\n\n\ndef get_init_inputs():\n    return [0.5]\n");
