@@ -10,11 +10,14 @@
 #define REFERENCE_MAX_BYTES ((size_t)6 << 30) /* for materialised nodes of one evaluator */
 #define SAMPLED_FLOPS 6e8                     /* above this the f64 reference is evaluated at samples */
 #define DEAR_FLOPS 5e8                        /* of samples: then PyTorch computes them, where it can */
+#define DEAR_NETWORK_FLOPS 2e7                /* the same of a network, whose inner layers are computed again for those behind them */
+enum { NETWORK_NODES = 100 };
 
 /* ---- binding -------------------------------------------------------------------------------- */
 
 enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_case *c, struct kw_error *err)
 {
+	double dear;
 	enum kw_status st;
 
 	memset(s, 0, sizeof *s);
@@ -33,7 +36,8 @@ enum kw_status kw_stage_bind(struct stage *s, struct work *w, const struct kw_ca
 		return st;
 	kw_expr_cost(s->bound, &s->cost);
 	s->sampled = s->cost.flops > SAMPLED_FLOPS && s->cost.flops > 64 * (s->cost.bytes_read + s->cost.bytes_written);
-	s->external = kw_expr_is_external(w->e) || (w->torch && s->cost.flops > DEAR_FLOPS && kw_expr_sample_flops(s->bound) > DEAR_FLOPS);
+	dear = w->e->node_count > NETWORK_NODES ? DEAR_NETWORK_FLOPS : DEAR_FLOPS;
+	s->external = kw_expr_is_external(w->e) || (w->torch && s->cost.flops > dear && kw_expr_sample_flops(s->bound) > dear);
 	s->sampled = s->sampled && !s->external;
 	s->steps = !s->external && kw_expr_has_steps(w->e);
 	s->spec_count = (size_t)s->tensors;
