@@ -31,6 +31,11 @@ bool kw_str_starts(struct kw_str a, const char *prefix)
 	return a.len >= n && (n == 0 || memcmp(a.ptr, prefix, n) == 0);
 }
 
+bool kw_str_holds(struct kw_str a, const char *part)
+{
+	return memmem(a.ptr, a.len, part, strlen(part)) != NULL;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

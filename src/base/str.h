@@ -28,6 +28,7 @@ struct kw_str kw_str_from(const char *z);                       /* NULL gives em
 bool kw_str_eq(struct kw_str a, struct kw_str b);
 bool kw_str_eqz(struct kw_str a, const char *z);
 bool kw_str_starts(struct kw_str a, const char *prefix);
+bool kw_str_holds(struct kw_str a, const char *part);
 struct kw_str kw_str_trim(struct kw_str s);                     /* spaces, tabs, CR, LF */
 /* Splits off the part before sep (or all of it); advances *rest past the separator.
  * Returns false when *rest was empty (ptr NULL) at entry. */

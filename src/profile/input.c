@@ -18,11 +18,6 @@ const char *kw_input_name(enum kw_input_kind k)
 	return names[k];
 }
 
-static bool holds(struct kw_str s, const char *word)
-{
-	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
-}
-
 static bool ends(const char *name, const char *with)
 {
 	size_t n = strlen(name), m = strlen(with);
@@ -124,13 +119,13 @@ static const struct {
 /* Source, by what the languages have alone. */
 static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 {
-	bool cuda = holds(s, "__global__") || holds(s, "<<<") || holds(s, "cuda_runtime.h");
-	bool hip = cuda && (ends(name, ".hip") || holds(s, "hip_runtime.h") || holds(s, "hipLaunchKernelGGL") || holds(s, "hipMalloc("));
-	bool opencl = holds(s, "__kernel ") || holds(s, "get_global_id(") || holds(s, "\nkernel void");
-	bool python = holds(s, "import torch") || holds(s, "import triton") || holds(s, "\ndef ") ||
-		      holds(s, "@triton") || kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
+	bool cuda = kw_str_holds(s, "__global__") || kw_str_holds(s, "<<<") || kw_str_holds(s, "cuda_runtime.h");
+	bool hip = cuda && (ends(name, ".hip") || kw_str_holds(s, "hip_runtime.h") || kw_str_holds(s, "hipLaunchKernelGGL") || kw_str_holds(s, "hipMalloc("));
+	bool opencl = kw_str_holds(s, "__kernel ") || kw_str_holds(s, "get_global_id(") || kw_str_holds(s, "\nkernel void");
+	bool python = kw_str_holds(s, "import torch") || kw_str_holds(s, "import triton") || kw_str_holds(s, "\ndef ") ||
+		      kw_str_holds(s, "@triton") || kw_str_starts(s, "def ") || kw_str_starts(s, "import ");
 
-	if (ends(name, ".py") || (python && !cuda && !holds(s, "#include")))
+	if (ends(name, ".py") || (python && !cuda && !kw_str_holds(s, "#include")))
 		return KW_INPUT_PYTHON;
 	if (cuda && !ends(name, ".c"))
 		return hip ? KW_INPUT_HIP : KW_INPUT_CUDA;
@@ -138,8 +133,8 @@ static enum kw_input_kind source_kind(const char *name, struct kw_str s)
 		return KW_INPUT_OPENCL;
 	if (ends(name, ".cu") || ends(name, ".cuh"))
 		return KW_INPUT_CUDA;
-	if (ends(name, ".c") || ends(name, ".h") || holds(s, "#include") || holds(s, "#pragma omp") ||
-	    (holds(s, "void ") && holds(s, ";") && holds(s, "{")))
+	if (ends(name, ".c") || ends(name, ".h") || kw_str_holds(s, "#include") || kw_str_holds(s, "#pragma omp") ||
+	    (kw_str_holds(s, "void ") && kw_str_holds(s, ";") && kw_str_holds(s, "{")))
 		return KW_INPUT_C;
 	return KW_INPUT_OTHER;
 }
@@ -186,8 +181,8 @@ static bool is_table(struct kw_str s)
 			digits += isdigit((unsigned char)row.ptr[i]) != 0;
 		}
 		if (a >= 1 && a == b && digits > 0 && has_number(row, *c) &&
-		    isalpha((unsigned char)head.ptr[*head.ptr == '"']) && !holds(head, "{") && !holds(head, "(void") &&
-		    !holds(head, ";\t"))
+		    isalpha((unsigned char)head.ptr[*head.ptr == '"']) && !kw_str_holds(head, "{") && !kw_str_holds(head, "(void") &&
+		    !kw_str_holds(head, ";\t"))
 			return true;
 	}
 	return false;
@@ -219,7 +214,7 @@ static bool is_log(struct kw_str s)
 					     "NV_IF_ELSE_TARGET" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (holds(s, words[i]))
+		if (kw_str_holds(s, words[i]))
 			return true;
 	return false;
 }
@@ -252,16 +247,16 @@ enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t
 	    (kind = source_kind(name, s)) != KW_INPUT_OTHER)
 		return kind;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (holds(s, marks[i].word) && (!marks[i].also || holds(s, marks[i].also)))
+		if (kw_str_holds(s, marks[i].word) && (!marks[i].also || kw_str_holds(s, marks[i].also)))
 			return marks[i].kind;
 	if (kw_str_starts(s, ".version "))
 		return KW_INPUT_PTX;
-	if (ends(name, ".yaml") && holds(s, "reference:"))
+	if (ends(name, ".yaml") && kw_str_holds(s, "reference:"))
 		return KW_INPUT_TASK;
-	if (holds(s, ",cycles") || holds(s, ",instructions") || holds(s, ";cycles"))
+	if (kw_str_holds(s, ",cycles") || kw_str_holds(s, ",instructions") || kw_str_holds(s, ";cycles"))
 		return KW_INPUT_PERF_STAT;
 	kind = source_kind(name, s);
-	if (kind != KW_INPUT_OTHER && !holds(s, "error:"))
+	if (kind != KW_INPUT_OTHER && !kw_str_holds(s, "error:"))
 		return kind;
 	if (is_table(s))
 		return KW_INPUT_TABLE;

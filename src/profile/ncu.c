@@ -48,11 +48,6 @@ static bool same(struct kw_str s, const char *word)
 	return s.len == strlen(word) && strncasecmp(s.ptr, word, s.len) == 0;
 }
 
-static bool holds(struct kw_str s, const char *word)
-{
-	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
-}
-
 bool kw_ncu_triple(struct kw_str s, int64_t out[3])
 {
 	int64_t v[3] = { 0, 1, 1 };
@@ -84,13 +79,13 @@ static int tensor_part(struct kw_str name)
 {
 	const char *at = memmem(name.ptr, name.len, "pipe_tensor", 11);
 
-	if (name.len < 12 || name.ptr[0] != 's' || name.ptr[1] != 'm' || !(at || holds(name, "pipe_uniform_tensor")))
+	if (name.len < 12 || name.ptr[0] != 's' || name.ptr[1] != 'm' || !(at || kw_str_holds(name, "pipe_uniform_tensor")))
 		return -1;
-	if (holds(name, ".avg.pct_of_peak_sustained_active") || holds(name, ".max.pct_of_peak_sustained_active"))
+	if (kw_str_holds(name, ".avg.pct_of_peak_sustained_active") || kw_str_holds(name, ".max.pct_of_peak_sustained_active"))
 		return KW_M_TENSOR_PART_PCT;
-	if (holds(name, ".avg.pct_of_peak_sustained_elapsed"))
+	if (kw_str_holds(name, ".avg.pct_of_peak_sustained_elapsed"))
 		return KW_M_TENSOR_ELAPSED_PCT;
-	return holds(name, "inst_executed_pipe_") && name.len > 4 && memcmp(name.ptr + name.len - 4, ".sum", 4) == 0 ? KW_M_TENSOR_INST : -1;
+	return kw_str_holds(name, "inst_executed_pipe_") && name.len > 4 && memcmp(name.ptr + name.len - 4, ".sum", 4) == 0 ? KW_M_TENSOR_INST : -1;
 }
 
 /* sm__X and smsp__X count the same; the largest of all units stands for the mean where that was not asked for. */
@@ -277,7 +272,7 @@ static bool header(struct kw_ncu *r, struct kw_str line)
 	if (line.len > 1 && isdigit((unsigned char)line.ptr[*line.ptr == '"']))
 		return false;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-		may = may || holds(line, marks[i]);
+		may = may || kw_str_holds(line, marks[i]);
 	if (!may)
 		return false;
 	memcpy(column, r->column, sizeof(column));
@@ -605,25 +600,25 @@ static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 {
 	bool marked = kw_str_starts(line, "==");
 
-	if (!marked && !holds(line, "NVGPUCTRPERM") && !holds(line, "No kernels were profiled"))
+	if (!marked && !kw_str_holds(line, "NVGPUCTRPERM") && !kw_str_holds(line, "No kernels were profiled"))
 		return false;
-	if (holds(line, "Connected to process") || holds(line, "==PROF== Connected"))
+	if (kw_str_holds(line, "Connected to process") || kw_str_holds(line, "==PROF== Connected"))
 		end_capture(r);
-	if (holds(line, "NVGPUCTRPERM") || holds(line, "INSUFFICIENT_PRIVILEGES") || (holds(line, "permission") && holds(line, "erformance")))
+	if (kw_str_holds(line, "NVGPUCTRPERM") || kw_str_holds(line, "INSUFFICIENT_PRIVILEGES") || (kw_str_holds(line, "permission") && kw_str_holds(line, "erformance")))
 		r->permission = true;
-	if (holds(line, "Failed to profile") || holds(line, "Failed to prepare kernel") ||
-	    holds(line, "replay failed") || holds(line, "Failed to save memory") || holds(line, "Failed to access"))
+	if (kw_str_holds(line, "Failed to profile") || kw_str_holds(line, "Failed to prepare kernel") ||
+	    kw_str_holds(line, "replay failed") || kw_str_holds(line, "Failed to save memory") || kw_str_holds(line, "Failed to access"))
 		r->failed = true;
-	if (holds(line, "No kernels were profiled"))
+	if (kw_str_holds(line, "No kernels were profiled"))
 		r->no_kernels = true;
-	if (holds(line, "Unknown Error on device") || holds(line, "LaunchFailed") ||
-	    holds(line, "Unknown error on device"))
+	if (kw_str_holds(line, "Unknown Error on device") || kw_str_holds(line, "LaunchFailed") ||
+	    kw_str_holds(line, "Unknown error on device"))
 		r->device_error = true;
-	if (holds(line, "river resource was unavailable") || holds(line, "esource is unavailable") ||
-	    holds(line, "rofiling resource"))
+	if (kw_str_holds(line, "river resource was unavailable") || kw_str_holds(line, "esource is unavailable") ||
+	    kw_str_holds(line, "rofiling resource"))
 		r->busy = true;
-	if (holds(line, "No supported GPU") || holds(line, "not supported on this GPU") ||
-	    holds(line, "Profiling is not supported"))
+	if (kw_str_holds(line, "No supported GPU") || kw_str_holds(line, "not supported on this GPU") ||
+	    kw_str_holds(line, "Profiling is not supported"))
 		r->no_device = true;
 	/* Words of its own that mean nothing here are still what a person needs. */
 	if (kw_str_starts(line, "==ERROR==") && !r->permission && !r->failed && !r->no_kernels && !r->device_error && !r->busy && !r->no_device)
@@ -646,7 +641,7 @@ static void whole(struct kw_ncu *r, struct kw_str line)
 	if (header(r, bare))
 		return;
 	/* A sentence that begins with a quotation mark is no header. */
-	if (r->mode == KW_NCU_NOTHING && bare.len && bare.ptr[0] == '"' && holds(bare, "\",\"") && !kw_csv_split(&r->csv, bare))
+	if (r->mode == KW_NCU_NOTHING && bare.len && bare.ptr[0] == '"' && kw_str_holds(bare, "\",\"") && !kw_csv_split(&r->csv, bare))
 		r->cut_line = r->line;
 	if (r->mode != KW_NCU_NOTHING && (bare.ptr[0] == '"' || memchr(bare.ptr, r->csv.separator, bare.len))) {
 		/* Whatever else the program printed is left out without a word unless it looks like a row. */

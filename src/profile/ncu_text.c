@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool holds(struct kw_str s, const char *word)
-{
-	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
-}
-
 /* "(4, 4, 1)" at p, up to its ')'; NULL: it is none. */
 static const char *after_triple(const char *p, const char *end)
 {
@@ -60,7 +55,7 @@ static bool launch_line(struct kw_ncu *r, struct kw_str line)
 	size_t n;
 	double v;
 
-	if (!holds(line, ", Context ") || (!holds(line, "Stream ") && !holds(line, "Device ")))
+	if (!kw_str_holds(line, ", Context ") || (!kw_str_holds(line, "Stream ") && !kw_str_holds(line, "Device ")))
 		return false;
 	n = name_end(line, &shape);
 	k = kw_launches_add(r->out, kw_str_trim((struct kw_str){ line.ptr, n }), r->line);
@@ -291,7 +286,7 @@ void kw_ncu_text_line(struct kw_ncu *r, struct kw_str line)
 		return;
 	}
 	if (kw_str_starts(bare, "Metric Name")) {
-		r->text_summary = holds(bare, "Average");
+		r->text_summary = kw_str_holds(bare, "Average");
 		return;
 	}
 	/* What the program printed between two launches is not indented. */

@@ -5,11 +5,6 @@
 #include "profile/input.h"
 #include "profile/timing.h"
 
-static bool holds(struct kw_str s, const char *word)
-{
-	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
-}
-
 enum { MAX_RANGES = 64, MAX_BLOCKS = 64, MAX_LOOPS = 8 };
 
 /* ---- names ---- */
@@ -137,13 +132,13 @@ static void lane_name(struct ranges *r, struct kw_str line)
 	const char *equals = memchr(line.ptr, '=', line.len);
 	struct kw_str name;
 
-	if (!equals || !holds(line, "tl.arange(") || r->count == MAX_RANGES)
+	if (!equals || !kw_str_holds(line, "tl.arange(") || r->count == MAX_RANGES)
 		return;
 	name = kw_str_trim((struct kw_str){ line.ptr, (size_t)(equals - line.ptr) });
 	for (size_t i = 0; i < name.len; i++)
 		if (!isalnum((unsigned char)name.ptr[i]) && name.ptr[i] != '_')
 			return;
-	if (name.len && !holds((struct kw_str){ equals, (size_t)(line.ptr + line.len - equals) }, "["))
+	if (name.len && !kw_str_holds((struct kw_str){ equals, (size_t)(line.ptr + line.len - equals) }, "["))
 		r->name[r->count++] = name;
 }
 
@@ -171,7 +166,7 @@ static void assigned(struct ranges *ranged, struct ranges *loaded, struct kw_str
 	for (size_t i = 0; i < name.len; i++)
 		if (!in_name(name.ptr[i]))
 			return;
-	to = holds(value, "tl.load(") || holds_name(loaded, value) ? loaded : holds(value, "tl.arange(") || holds_name(ranged, value) ? ranged : NULL;
+	to = kw_str_holds(value, "tl.load(") || holds_name(loaded, value) ? loaded : kw_str_holds(value, "tl.arange(") || holds_name(ranged, value) ? ranged : NULL;
 	if (to && name.len && to->count < MAX_RANGES)
 		to->name[to->count++] = name;
 }
@@ -192,21 +187,21 @@ static void atomic(struct python *p, struct kw_str line, int number)
 	for (q = ++at; q < end && !(open == 0 && *q == ','); q++)
 		open += (*q == '(' || *q == '[') - (*q == ')' || *q == ']');
 	address = (struct kw_str){ at, (size_t)(q - at) };
-	own = holds(address, "tl.arange(") || holds_name(&p->ranged, address);
+	own = kw_str_holds(address, "tl.arange(") || holds_name(&p->ranged, address);
 	/* In a loop the one address of a program is added to at each step. */
 	if (p->loop_count && !own)
 		kw_launch_add_count(p->kernel, KW_M_CODE_ATOMIC_LOOP, 1);
 	/* A block of one address: each of its elements adds there. */
-	if (holds(address, "tl.zeros(") || holds(address, "tl.full("))
+	if (kw_str_holds(address, "tl.zeros(") || kw_str_holds(address, "tl.full("))
 		return;
-	if (q < end && !holds(address, "tl.load(") && !holds_name(&p->loaded, address))
+	if (q < end && !kw_str_holds(address, "tl.load(") && !holds_name(&p->loaded, address))
 		kw_launch_add_count(p->kernel, own ? KW_M_CODE_ATOMIC_OWN : KW_M_CODE_ATOMIC_GUARDED, 1);
 }
 
 /* tl.load(x + r * cols + c): neighbouring lanes are a row apart. Blocks of two dimensions have one that runs along memory. */
 static bool is_strided(const struct ranges *r, struct kw_str line)
 {
-	if ((!holds(line, "tl.load(") && !holds(line, "tl.store(")) || holds(line, "["))
+	if ((!kw_str_holds(line, "tl.load(") && !kw_str_holds(line, "tl.store(")) || kw_str_holds(line, "["))
 		return false;
 	for (size_t n = 0; n < r->count; n++)
 		for (size_t i = 0; i + r->name[n].len < line.len; i++) {
@@ -260,7 +255,7 @@ static void load_in_loop(struct python *p, struct kw_str line, int number)
 		return;
 	address = (struct kw_str){ at, (size_t)(line.ptr + line.len - at) };
 	counter.name[0] = l->name;
-	if (holds(address, "tl.arange(") || holds_name(&p->ranged, address) || holds_name(&p->loaded, address) || !l->name.len ||
+	if (kw_str_holds(address, "tl.arange(") || holds_name(&p->ranged, address) || holds_name(&p->loaded, address) || !l->name.len ||
 	    !holds_name(&counter, address)) {
 		l->blocks = true;
 	} else if (!l->scalar_line) {
@@ -280,7 +275,7 @@ static bool is_product_by_sum(struct kw_str line)
 	if (!sum)
 		return false;
 	inside = (struct kw_str){ sum, (size_t)(line.ptr + line.len - sum) };
-	return holds(inside, "None") && holds(inside, "*") && (holds(inside, "[:, :, None]") || holds(inside, "[None, :, :]") || holds(inside, "[:, None, :]"));
+	return kw_str_holds(inside, "None") && kw_str_holds(inside, "*") && (kw_str_holds(inside, "[:, :, None]") || kw_str_holds(inside, "[None, :, :]") || kw_str_holds(inside, "[:, None, :]"));
 }
 
 static void kernel_begins(struct python *p, size_t indent, int number)
@@ -318,11 +313,11 @@ static void kernel_line(struct python *p, struct kw_str line, size_t indent, int
 	load_in_loop(p, line, number);
 	if (!p->named && kw_str_starts(line, "def "))
 		kernel_name(p, line);
-	else if (holds(line, "tl.atomic_"))
+	else if (kw_str_holds(line, "tl.atomic_"))
 		atomic(p, line, number);
-	else if (holds(line, "tl.dot"))
+	else if (kw_str_holds(line, "tl.dot"))
 		kw_launch_add_count(p->kernel, KW_M_CODE_MATRIX, 1);
-	else if (holds(line, "tl.float64"))
+	else if (kw_str_holds(line, "tl.float64"))
 		kw_launch_add_count(p->kernel, KW_M_CODE_DOUBLES, 1);
 	if (is_product_by_sum(line)) {
 		kw_launch_add_count(p->kernel, KW_M_CODE_MATMUL, 1);
@@ -361,7 +356,7 @@ static void read_line(struct python *p, struct kw_str line, size_t indent, int n
 void kw_read_python(const char *text, size_t len, struct kw_launches *out)
 {
 	struct kw_str rest = { text, len }, line, all = { text, len };
-	bool device = holds(all, "cuda") || holds(all, "triton");
+	bool device = kw_str_holds(all, "cuda") || kw_str_holds(all, "triton");
 	struct kw_timing timing = { .out = out };
 	struct python p = { .out = out };
 	int number = 0;

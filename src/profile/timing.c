@@ -98,15 +98,10 @@ void kw_read_host(const struct kw_tokens *t, struct kw_launches *out)
 
 /* ---- Python ---- */
 
-static bool holds(struct kw_str s, const char *word)
-{
-	return memmem(s.ptr, s.len, word, strlen(word)) != NULL;
-}
-
 static bool holds_any(struct kw_str s, const char *const *words)
 {
 	for (; *words; words++)
-		if (holds(s, *words))
+		if (kw_str_holds(s, *words))
 			return true;
 	return false;
 }
@@ -124,15 +119,15 @@ enum kw_timing_event kw_timing_python(struct kw_str line, bool device)
 		return KW_TIMING_WAIT;
 	if (holds_any(line, clocks))
 		return KW_TIMING_CLOCK;
-	if (holds(line, ".record("))
+	if (kw_str_holds(line, ".record("))
 		return KW_TIMING_EVENT;
-	if (holds_any(line, flushes) && holds(line, "(") && !kw_str_starts(line, "def "))
+	if (holds_any(line, flushes) && kw_str_holds(line, "(") && !kw_str_starts(line, "def "))
 		return KW_TIMING_FLUSH;
 	/* Any call may launch once the device is used at all. */
-	if (device && (holds(line, "(") || (memchr(line.ptr, '@', line.len) && *line.ptr != '@')) && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
+	if (device && (kw_str_holds(line, "(") || (memchr(line.ptr, '@', line.len) && *line.ptr != '@')) && !kw_str_starts(line, "def ") && !kw_str_starts(line, "for ") &&
 	    !kw_str_starts(line, "print") && !kw_str_starts(line, "import") && !kw_str_starts(line, "if ") &&
 	    !kw_str_starts(line, "with ") && !kw_str_starts(line, "class ") && !kw_str_starts(line, "@") &&
-	    !holds(line, "Event("))
+	    !kw_str_holds(line, "Event("))
 		return KW_TIMING_LAUNCH;
 	return KW_TIMING_NOTHING;
 }
