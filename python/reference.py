@@ -108,6 +108,7 @@ class Owner:
     def __init__(self, function, args, kwargs, names, weights, mode):
         self.function, self.args, self.kwargs, self.names, self.weights = function, args, kwargs, names, weights
         self.init, self.notes = ((), {}), []
+        self.made, self.wide = {}, None
         self.own = lambda: (self.args, self.kwargs)  # what its author calls it with
         if isinstance(function, torch.nn.Module):
             function.train(mode == "train")
@@ -145,15 +146,15 @@ class Owner:
         return {"how": base64.b64encode(pickle.dumps(how)).decode(), "weights": sorted(set(weights.values()))}
 
     def place(self, values):
-        """Weights, buffers and plain attributes by their paths; shared ones stay shared, as each path names one of them."""
+        """Weights, buffers and plain attributes by their paths; shared ones stay shared, as each path names one of them. What the task does not
+        give (statistics that a call only writes) is as it was made, in the precision of the others."""
         for path, name in self.weights.items():
-            if name not in values:
-                continue
             owner = self.function
             *folders, last = path.split(".")
             for part in folders:
                 owner = getattr(owner, part)
-            old, new = getattr(owner, last), values[name]
+            old = getattr(owner, last)
+            new = values[name] if name in values else self.as_made(path, old)
             if isinstance(old, torch.nn.Parameter):
                 self.replace(old, torch.nn.Parameter(new, requires_grad=False))
             elif last in owner._buffers:
@@ -163,6 +164,10 @@ class Owner:
         for m in self.function.modules():
             if isinstance(m, torch.nn.RNNBase):
                 m._flat_weights = [getattr(m, n, None) for n in m._flat_weights_names]
+
+    def as_made(self, path, now):
+        first = self.made.setdefault(path, now.detach())
+        return first.to(self.wide if self.wide and first.is_floating_point() else first.dtype, copy=True)
 
     def replace(self, old, new):
         for m in self.function.modules():
@@ -438,6 +443,8 @@ def read(fd, request, precision, device, disturbed):
         values[given["name"]] = t.to(device=device, dtype=wide if wide and dtype.is_floating_point else dtype, copy=True)
         if disturbed and dtype.is_floating_point:
             disturb(values[given["name"]])
+        if request.get("moved") and dtype.is_floating_point:  # in the last place of an f32
+            values[given["name"]].mul_(1 + 6e-8 * torch.randn(values[given["name"]].shape, dtype=torch.float64).to(device))
         del t
     room.close()
     for p in request.get("params", []):
@@ -557,6 +564,7 @@ class Server:
         before = torch.get_default_dtype()
         # What the reference itself makes (torch.zeros, torch.randn) counts in the same precision.
         torch.set_default_dtype(torch.float64 if precision == "f64" else torch.float32)
+        self.form.wide = {"f64": torch.float64, "f32": torch.float32}.get(precision)
         try:
             with torch.no_grad(), without_dropout(self.left_out):
                 return self.form.call(values, request.get("dims", {}))

@@ -186,6 +186,9 @@ void kw_torch_process_start(struct kw_judge *j);
 /* How a module that stands for the reference is made and called: a pickle in base64, in the verdict's arena, NULL where the task's inputs
  * in their order are all; and which of the inputs it holds as weights. */
 enum kw_status kw_torch_stand_in(struct work *w, const char **how, bool weight[], struct kw_error *err);
+/* For values that would be refused: KW_ERR_INPUT where an output moves with the last place of an f32 of the inputs so much that nothing can
+ * be held against it. */
+enum kw_status kw_torch_steady(struct stage *s, const struct kw_view *inputs, int output, struct kw_error *err);
 bool kw_torch_is_exact(const struct work *w); /* f64, so far */
 enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
 /* torch_check.c: the task's expression against its PyTorch, on data of the smallest case. says: where they differ, or why nothing was

@@ -432,9 +432,16 @@ static enum kw_status by_other_formulas(struct stage *s, int slot, enum kw_fill 
 	bool more = false;
 	char text[400];
 
-	if (stats->unwritten || stats->nan_mismatched || stats->mismatched == 0 ||
-	    (fill == KW_FILL_DECLARED && stats->sum_want2 > 0 && stats->rms_rel > KW_RMS_SHARE))
+	if (stats->unwritten || stats->nan_mismatched || stats->mismatched == 0)
 		return KW_OK;
+	if (fill == KW_FILL_DECLARED && s->torch_values) {
+		struct kw_view views[KW_MAX_TENSORS];
+
+		kw_stage_views(s, slot, views);
+		st = kw_torch_steady(s, views, output, err);
+	}
+	if (st != KW_OK || (fill == KW_FILL_DECLARED && stats->sum_want2 > 0 && stats->rms_rel > KW_RMS_SHARE))
+		return st;
 	for (int k = 1; k <= KW_EXPR_FORMS && st == KW_OK; k++) {
 		struct kw_compare_stats again;
 
