@@ -74,7 +74,7 @@ static void fill_defaults(struct work *w)
 	if (o->ci_target <= 0)
 		o->ci_target = screen ? 0.03 : 0.01;
 	if (o->time_limit_ns <= 0)
-		o->time_limit_ns = screen ? 250000000 : o->effort == KW_EFFORT_FULL ? 1500000000 : 3000000000;
+		o->time_limit_ns = screen ? 250000000 : o->effort == KW_EFFORT_FULL ? 2000000000 : 3000000000;
 }
 
 /* ---- before anything runs ------------------------------------------------------------------------ */

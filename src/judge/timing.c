@@ -28,7 +28,7 @@
 #define BASELINE_BATCH_NS 2e8 /* that a baseline's batch should take at most */
 #define HOST_BOUND_NS 30000
 #define CALL_UNKNOWN 0.05      /* of what a call of a module that does nothing takes: how well that is known */
-#define BASELINE_SHARE 0.5     /* of the time spent so far that slow baselines may take together */
+#define BASELINE_SHARE 0.45    /* of the time spent so far that slow baselines may take together */
 #define KNOWN_SAMPLES 5        /* of a baseline, from which on it may be known well enough */
 #define KNOWN_TURNS 5          /* one of so many then has it; odd, so that it goes first and last in turns */
 
