@@ -384,17 +384,22 @@ enum kw_status kw_stage_tell_more(struct stage *s, int slot, enum kw_fill fill, 
 /* ---- other formulas ------------------------------------------------------------------------------ */
 
 /* One of them on the trial's data, rounded elsewhere too, and on more data of that kind. The disturbance is two roundings
- * (kw_eval_disturb), of which a kernel has one. Leaves the evaluators pointed elsewhere. */
-static enum kw_status formula_errors(struct stage *s, int number, const struct kw_view *views, int output, enum kw_fill kind,
+ * (kw_eval_disturb), of which a kernel has one. Equal terms are all rounded the same way, by how much depends on the constant: others tell
+ * that. Leaves the evaluators pointed elsewhere. */
+static enum kw_status formula_errors(struct stage *s, int number, const struct kw_view *views, int output, enum kw_fill fill,
 				     int64_t elements, struct plain *own, struct plain *others, struct kw_error *err)
 {
-	struct plain noisy = { 0 };
+	enum kw_fill kind = degenerate(fill) ? KW_FILL_DECLARED : fill;
+	struct plain noisy = { 0 }, constants = { 0 };
 	enum kw_status st = formula_error(s, number, views, output, many_boxes(s, output), own, err);
 
 	swap_formula(s, number);
 	if (st == KW_OK)
 		st = round_otherwise(s, output, elements, FORMULA_ROUNDS, &noisy, err);
 	own->worst = fmax(own->worst, noisy.worst / 2);
+	if (st == KW_OK && fill == KW_FILL_CONSTANT)
+		st = sample_more(s, output, fill, elements, &constants, err);
+	own->worst = fmax(own->worst, constants.worst);
 	if (st == KW_OK)
 		st = sample_more(s, output, kind, elements, others, err);
 	swap_formula(s, number);
@@ -416,7 +421,7 @@ enum kw_status kw_stage_rephrase(struct stage *s, int slot, enum kw_fill fill, i
 	kw_stage_views(s, slot, views);
 	for (int i = 0; i < count && st == KW_OK && n > 0 && !t->exact && t->rel < 0 && t->abs < 0; i++)
 		if ((st = kw_stage_formula(s, i, err)) == KW_OK && s->formula[i].ev32)
-			st = formula_errors(s, i, views, output, kind, n, &own, &others, err);
+			st = formula_errors(s, i, views, output, fill, n, &own, &others, err);
 	if (st != KW_OK || !own.n)
 		return st;
 	part = formula_part(s, output, fill, &own);
