@@ -61,6 +61,11 @@ void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort)
 	*o = (struct kw_judge_opts){ .effort = effort, .only_case = -1, .with_baselines = effort != KW_EFFORT_SCREEN };
 }
 
+int64_t kw_judge_time_limit_ns(enum kw_judge_effort effort)
+{
+	return effort == KW_EFFORT_SCREEN ? 250000000 : effort == KW_EFFORT_FULL ? 2000000000 : 3000000000;
+}
+
 static void fill_defaults(struct work *w)
 {
 	struct kw_judge_opts *o = &w->o;
@@ -74,7 +79,7 @@ static void fill_defaults(struct work *w)
 	if (o->ci_target <= 0)
 		o->ci_target = screen ? 0.03 : 0.01;
 	if (o->time_limit_ns <= 0)
-		o->time_limit_ns = screen ? 250000000 : o->effort == KW_EFFORT_FULL ? 2000000000 : 3000000000;
+		o->time_limit_ns = kw_judge_time_limit_ns(o->effort);
 }
 
 /* ---- before anything runs ------------------------------------------------------------------------ */

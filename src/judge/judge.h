@@ -42,7 +42,7 @@ struct kw_judge_opts {
 	int trials;                       /* 0: by effort (1, 5, 5) */
 	int timings;                      /* a case's time is of at most so many calls; 0: as many as it takes */
 	double ci_target;                 /* 0: 0.01 */
-	int64_t time_limit_ns;            /* for timing one case; 0: by effort */
+	int64_t time_limit_ns;            /* for timing one case; 0: kw_judge_time_limit_ns */
 	int call_timeout_ms;              /* 0: 10 s, or 50 x the baseline's time when known */
 	uint64_t seed;                    /* 0: drawn after the build */
 	bool with_baselines, large;
@@ -61,6 +61,7 @@ struct kw_judge_opts {
 	void (*progress)(void *arg, const char *text);
 	void *progress_arg;
 };
+int64_t kw_judge_time_limit_ns(enum kw_judge_effort effort);
 void kw_judge_opts_default(struct kw_judge_opts *o, enum kw_judge_effort effort);
 
 /* The sanitizer for a backend's kernels; KW_ERR_ENV with what to install, KW_ERR_USAGE where there can be none. */

@@ -59,10 +59,9 @@ void kw_search_progress(const struct kw_search *s, const char *candidate, const 
 static int64_t timing_limit_ns(const struct kw_search *s, enum kw_judge_effort effort)
 {
 	int64_t share = s->opts->budget.max_wall_ns / (effort == KW_EFFORT_FINAL ? 8 : 16), cases = (int64_t)s->task->perf_count;
-	int64_t most = effort == KW_EFFORT_FINAL ? 3000000000 : 1500000000;
 
 	share = cases > 1 ? share / cases : share;
-	if (s->opts->budget.max_wall_ns == 0 || share >= most)
+	if (s->opts->budget.max_wall_ns == 0 || share >= kw_judge_time_limit_ns(effort))
 		return 0;
 	return share > least_timing_ns ? share : least_timing_ns;
 }
