@@ -16,7 +16,7 @@ static struct kept {
 	enum state state;
 	unsigned long turn;              /* when it was last wanted */
 	char key[KW_SHA256_HEX];
-	char *text, note[KW_DESCRIBED_NOTE];
+	char *text;
 } kept[KEPT];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
@@ -63,7 +63,7 @@ static struct kept *make_room(void)
 	return oldest;
 }
 
-bool kw_described_begin(const char *key, struct kw_buf *text, char note[KW_DESCRIBED_NOTE])
+bool kw_described_begin(const char *key, char **text)
 {
 	struct kept *k;
 	bool known = false;
@@ -73,10 +73,9 @@ bool kw_described_begin(const char *key, struct kw_buf *text, char note[KW_DESCR
 	while ((k = find(key)) && k->state == ASKED)
 		pthread_cond_wait(&answered, &lock);
 	if (k) {
-		known = true;
 		k->turn = ++turns;
-		kw_buf_addz(text, k->text);
-		memcpy(note, k->note, sizeof(k->note));
+		*text = kw_strdup(k->text);
+		known = *text != NULL;
 	} else if ((k = make_room())) {
 		k->state = ASKED;
 		memcpy(k->key, key, sizeof(k->key));
@@ -85,18 +84,16 @@ bool kw_described_begin(const char *key, struct kw_buf *text, char note[KW_DESCR
 	return known;
 }
 
-void kw_described_end(const char *key, const struct kw_buf *text, const char note[KW_DESCRIBED_NOTE])
+void kw_described_end(const char *key, const char *text)
 {
 	struct kept *k;
 
 	pthread_mutex_lock(&lock);
 	k = find(key);
 	if (k && k->state == ASKED) {
-		k->text = text && !text->full ? kw_strdup(text->ptr) : NULL;
+		k->text = text ? kw_strdup(text) : NULL;
 		k->state = k->text ? KNOWN : FREE;
 		k->turn = ++turns;
-		if (k->text)
-			memcpy(k->note, note, sizeof(k->note));
 	}
 	pthread_cond_broadcast(&answered);
 	pthread_mutex_unlock(&lock);

@@ -4,15 +4,10 @@
 
 #include <stdbool.h>
 
-#include "base/str.h"
-#include "base/hash.h"
-
-enum { KW_DESCRIBED_NOTE = 400 };
-
-/* key: a hash of all that the description depends on. True: it is known; text and note are filled. False: the caller asks, and says what
- * came of it by kw_described_end, for which whoever wants the same waits meanwhile. */
-bool kw_described_begin(const char *key, struct kw_buf *text, char note[KW_DESCRIBED_NOTE]);
+/* key: a hash of all that the description depends on (task_kept.c). True: it is known, and text is the caller's to free. False: the caller asks, and
+ * says what came of it by kw_described_end, for which whoever wants the same waits meanwhile. */
+bool kw_described_begin(const char *key, char **text);
 /* text NULL: nothing, and the next one asks for itself. */
-void kw_described_end(const char *key, const struct kw_buf *text, const char note[KW_DESCRIBED_NOTE]);
+void kw_described_end(const char *key, const char *text);
 
 #endif

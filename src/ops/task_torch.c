@@ -6,12 +6,11 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "ops/described.h"
 #include "ops/internal.h"
 #include "python/python.h"
 
-enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, EXPR_MAX_BYTES = 64 << 20, TRIES = 3, SHAPE_TEXT = 96 };
+enum { DESCRIBE_TIMEOUT_MS = 300000, TEXT_MAX_BYTES = 1 << 20, EXPR_MAX_BYTES = 64 << 20, TRIES = 3, SHAPE_TEXT = 96, NOTE_BYTES = 400 };
 #define MEMORY_SHARE_OF_TORCH 0.7
 
 static bool ends_in(struct kw_str word, const char *ending)
@@ -511,18 +510,12 @@ static enum kw_status line_outputs(struct kw_op_task *t, struct kw_python *pytho
 
 /* ---- a file that describes itself ---- */
 
-/* What Python says of it, or what it said in an earlier program; the caller's to free. */
-static enum kw_status describe(const struct kw_op_task *t, char **out, struct kw_error *err)
+static enum kw_status ask_about(const struct kw_op_task *t, const char *key, char **out, struct kw_error *err)
 {
 	struct kw_python_answer answer = { 0 };
 	struct kw_python *python = NULL;
-	char key[KW_SHA256_HEX];
-	enum kw_status s;
+	enum kw_status s = start(&python, err);
 
-	kw_op_kept_key(&t->task, key);
-	if ((*out = kw_op_kept_get(key)))
-		return KW_OK;
-	s = start(&python, err);
 	if (s == KW_OK)
 		s = ask(python, &t->task, request_for(&t->task, "describe"), &answer, err);
 	finish_with(python, s);
@@ -534,8 +527,25 @@ static enum kw_status describe(const struct kw_op_task *t, char **out, struct kw
 	return s;
 }
 
+/* What Python says of it, or has said in this program or in an earlier one; the caller's to free. */
+static enum kw_status describe(const struct kw_op_task *t, char **out, struct kw_error *err)
+{
+	char key[KW_SHA256_HEX];
+	bool told = kw_op_kept_key(&t->task, key);
+	enum kw_status s = KW_OK;
+
+	*out = NULL;
+	if (told && kw_described_begin(key, out))
+		return KW_OK;
+	if (!(*out = kw_op_kept_get(key)))
+		s = ask_about(t, key, out, err);
+	if (told)
+		kw_described_end(key, s == KW_OK ? *out : NULL);
+	return s;
+}
+
 /* An expression that cannot be read is no fault of the file's author: PyTorch is the reference then. note: "" or that sentence. */
-static enum kw_status described(struct kw_op_task *t, struct kw_buf *text, char note[KW_DESCRIBED_NOTE], struct kw_error *err)
+static enum kw_status described(struct kw_op_task *t, struct kw_buf *text, char note[NOTE_BYTES], struct kw_error *err)
 {
 	struct kw_error why;
 	char *got = NULL;
@@ -547,63 +557,31 @@ static enum kw_status described(struct kw_op_task *t, struct kw_buf *text, char 
 		if (!text->full && !kw_op_torch_can_be_read(t->task.file, text->ptr, text->len, &why)) {
 			kw_buf_reset(text);
 			add_blocks(&t->task, got, false, text);
-			snprintf(note, KW_DESCRIBED_NOTE, "the expression made of its graph is not used, as it cannot be read: %.300s", why.text);
+			snprintf(note, NOTE_BYTES, "the expression made of its graph is not used, as it cannot be read: %.300s", why.text);
 		}
 	}
 	kw_free(got);
 	return s;
 }
 
-/* What a problem says depends on its file, on how it is asked, and on what the task says already. False: it cannot be told. */
-static bool key_of(const struct kw_task *t, char key[KW_SHA256_HEX])
-{
-	json_t *request = request_for(t, "describe");
-	char *asked = request ? json_dumps(request, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	struct kw_buf all;
-	bool done;
-
-	kw_buf_init(&all, 2 * TEXT_MAX_BYTES);
-	done = asked && t->torch_form == KW_TORCH_PROBLEM && kw_file_read(t->reference_torch, TEXT_MAX_BYTES, &all, NULL) == KW_OK;
-	kw_buf_printf(&all, "\n%s\n%s\n%s", t->file, asked ? asked : "", t->text);
-	done = done && !all.full;
-	if (done)
-		kw_sha256_hex(all.ptr, all.len, key);
-	kw_buf_release(&all);
-	json_decref(request);
-	free(asked);
-	return done;
-}
-
-static enum kw_status ask_about(struct kw_op_task *t, bool outputs, struct kw_buf *text, char note[KW_DESCRIBED_NOTE], struct kw_error *err)
-{
-	struct kw_python *python = NULL;
-	enum kw_status s;
-
-	if (!outputs)
-		return described(t, text, note, err);
-	s = start(&python, err);
-	if (s == KW_OK)
-		s = line_outputs(t, python, text, err);
-	finish_with(python, s);
-	return s;
-}
-
 enum kw_status kw_op_torch_complete(struct kw_op_task *t, struct kw_error *err)
 {
 	bool outputs = t->task.torch_form == KW_TORCH_LINE && !t->task.expr && t->task.output_count == 0;
-	char note[KW_DESCRIBED_NOTE] = "", key[KW_SHA256_HEX];
+	struct kw_python *python = NULL;
+	char note[NOTE_BYTES] = "";
 	struct kw_buf text;
-	enum kw_status s = KW_OK;
-	bool kept;
+	enum kw_status s;
 
 	if (!t->task.undescribed && !outputs)
 		return KW_OK;
 	kw_buf_init(&text, TEXT_MAX_BYTES);
-	kept = !outputs && key_of(&t->task, key);
-	if (!kept || !kw_described_begin(key, &text, note)) {
-		s = ask_about(t, outputs, &text, note, err);
-		if (kept)
-			kw_described_end(key, s == KW_OK ? &text : NULL, note);
+	if (outputs) {
+		s = start(&python, err);
+		if (s == KW_OK)
+			s = line_outputs(t, python, &text, err);
+		finish_with(python, s);
+	} else {
+		s = described(t, &text, note, err);
 	}
 	if (s == KW_OK)
 		s = read_again(t, &text, err);
