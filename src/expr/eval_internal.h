@@ -18,7 +18,8 @@
 /* Above this many elements a reduction asks for its argument in slabs. */
 #define SLAB_ELEMENTS 32768
 
-/* One loop, compiled for several machines, chosen when the program is loaded. (Sanitizers and ifuncs do not mix.) */
+/* One loop, compiled for several machines, chosen when the program is loaded. (Sanitizers and ifuncs do not mix.)
+ * Static only: in other files clang 14 calls such a function by a name that is not there. */
 #if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || defined(KW_NO_CLONES)
 #define CLONES
 #elif defined(__clang__)

@@ -372,12 +372,17 @@ vec2s_fn vec_scalar_binary(enum op_id id)
 	}
 }
 
-CLONES void vec_where(const double *c, const double *x, const double *y, double *out, int64_t n)
+CLONES static void where_cloned(const double *c, const double *x, const double *y, double *out, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		double a = x[i], b = y[i];
 		out[i] = c[i] != 0 ? a : b;
 	}
+}
+
+void vec_where(const double *c, const double *x, const double *y, double *out, int64_t n)
+{
+	where_cloned(c, x, y, out, n);
 }
 
 CLONES static void round_24_bits(double *x, int64_t n)
@@ -399,7 +404,7 @@ void vec_copy(const double *x, double *out, int64_t n)
 	memcpy(out, x, sizeof(*x) * (size_t)n);
 }
 
-CLONES void vec_disturb(uint64_t seed, const double *x, double *out, int64_t n)
+CLONES static void disturb_cloned(uint64_t seed, const double *x, double *out, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		uint64_t u = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15u;
@@ -409,9 +414,14 @@ CLONES void vec_disturb(uint64_t seed, const double *x, double *out, int64_t n)
 	}
 }
 
+void vec_disturb(uint64_t seed, const double *x, double *out, int64_t n)
+{
+	disturb_cloned(seed, x, out, n);
+}
+
 /* Sums in 32 lanes; the order is fixed, whatever the machine. */
 #define LANES 32
-CLONES double vec_sum(const double *x, int64_t n)
+CLONES static double sum_cloned(const double *x, int64_t n)
 {
 	double s[LANES] = { 0 }, total = 0;
 	int64_t i = 0;
@@ -427,7 +437,12 @@ CLONES double vec_sum(const double *x, int64_t n)
 	return total;
 }
 
-CLONES double vec_dot(const double *x, const double *y, int64_t n)
+double vec_sum(const double *x, int64_t n)
+{
+	return sum_cloned(x, n);
+}
+
+CLONES static double dot_cloned(const double *x, const double *y, int64_t n)
 {
 	double s[LANES] = { 0 }, total = 0;
 	int64_t i = 0;
@@ -443,8 +458,13 @@ CLONES double vec_dot(const double *x, const double *y, int64_t n)
 	return total;
 }
 
+double vec_dot(const double *x, const double *y, int64_t n)
+{
+	return dot_cloned(x, y, n);
+}
+
 #define EXTREME(name, start, one)                                                 \
-	CLONES double name(const double *x, int64_t n)                            \
+	CLONES static double name##_cloned(const double *x, int64_t n)            \
 	{                                                                         \
 		double s[LANES], r = start;                                       \
 		int64_t i = 0;                                                    \
@@ -459,6 +479,10 @@ CLONES double vec_dot(const double *x, const double *y, int64_t n)
 		for (int k = 0; k < LANES; k++)                                   \
 			r = one(s[k], r);                                         \
 		return r;                                                         \
+	}                                                                         \
+	double name(const double *x, int64_t n)                                   \
+	{                                                                         \
+		return name##_cloned(x, n);                                       \
 	}
 EXTREME(vec_max, -INFINITY, max_one)
 EXTREME(vec_min, INFINITY, min_one)
