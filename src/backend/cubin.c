@@ -181,7 +181,7 @@ static bool read_own(const struct kw_cubin *c, struct kw_cubin_kernel *k)
 	const char *p = find_section(c, ".nv.info.", k->facts.symbol, &s)
 				? kw_elf_contents(&c->elf, &s)
 				: NULL;
-	int64_t most[3] = { 0 };
+	int64_t most[3] = { 0 }, threads;
 	bool good = p != NULL;
 	struct info i;
 
@@ -216,8 +216,9 @@ static bool read_own(const struct kw_cubin *c, struct kw_cubin_kernel *k)
 			break;
 		}
 	}
-	if (most[0] > 0 && most[0] * most[1] * most[2] <= INT32_MAX)
-		k->facts.max_threads = (int)(most[0] * most[1] * most[2]);
+	if (!__builtin_mul_overflow(most[0], most[1], &threads) && !__builtin_mul_overflow(threads, most[2], &threads) &&
+	    threads > 0 && threads <= INT32_MAX)
+		k->facts.max_threads = (int)threads;
 	k->facts.param_count = (int64_t)k->param_count;
 	return good;
 }
