@@ -46,7 +46,7 @@ enum kw_status kw_nvidia_wait(const struct nvidia *n, struct kw_error *err)
 enum kw_status kw_nvidia_sweep(const struct nvidia *n, cuda_function f, void **args, uint64_t vectors, cuda_stream stream,
 			       struct kw_error *err)
 {
-	uint64_t blocks = (vectors + KW_PTX_BLOCK_VECTORS - 1) / KW_PTX_BLOCK_VECTORS;
+	uint64_t each = f == n->copy ? KW_PTX_COPY_VECTORS : KW_PTX_BLOCK_VECTORS, blocks = (vectors + each - 1) / each;
 
 	if (blocks == 0)
 		return KW_OK;

@@ -190,7 +190,7 @@ static bool is_flops(enum kw_ceiling_kind k)
 	return k == KW_CEILING_FLOPS_F32 || k == KW_CEILING_FLOPS_F64;
 }
 
-static const char by_slope[] = "cold, slope of batches", by_chains[] = "multiply-add chains";
+static const char by_slope[] = "cold, slope of batches, a copy by 16 bytes a thread", by_chains[] = "multiply-add chains";
 
 static enum kw_status measure_one(struct nvidia *n, enum kw_ceiling_kind kind, int64_t call, struct kw_ceiling *out,
 				  struct kw_error *err)

@@ -2,7 +2,7 @@
 //# expect ok
 //# why Lines are put into the L2 as the last ones to leave it, for the next call. Honest, and it may gain
 //# why nothing: every call is cold.
-//# not-faster cu_warm_plain 0.8
+//# not-faster cu_warm_evict_normal 0.9
 //@ kernel candidate grid=(cdiv(rows, 4)) block=(32, 4) args=(x, y, rows:i64, cols:i64)
 static __device__ float keep(const float *p)
 {
