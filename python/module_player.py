@@ -543,6 +543,8 @@ class Player:
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         sys.addaudithook(self.watch)
         try:
+            # PyTorch's own default is TF32 in convolutions, which references and baselines do without.
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.spec["tf32"]
             torch.compile = no_compile
             torch.utils.cpp_extension.load_inline = self.load_inline
             self.module = module = types.ModuleType("candidate")

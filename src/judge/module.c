@@ -223,6 +223,7 @@ json_t *kw_stage_spec(const struct stage *s, const char *file, const char *stand
 		json_object_set_new(spec, "stand_in", json_string(stand_in));
 	json_object_set_new(spec, "device", json_string(strcmp(s->w->j->dev->ops->name, "nvidia") ? "cpu" : "cuda"));
 	json_object_set_new(spec, "eval", json_boolean(t->torch_eval));
+	json_object_set_new(spec, "tf32", json_boolean(t->allow_tf32));
 	return spec;
 }
 

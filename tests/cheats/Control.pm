@@ -245,7 +245,7 @@ sub lacks {
 	my $backend = health('backend', $l->{backend}) // 'this version does not build it';
 	return "$l->{backend}: $backend" if $backend;
 	my $where = language($path) eq 'py' ? $device : $l->{device};
-	return "it is made for the device $h->{only}" if $device && $h->{only} && $h->{only} ne $device;
+	return "it is made for the device $h->{only}" if $h->{only} && $h->{only} ne ($device || 'cpu');
 	my $missing = $where ? health('device', $where) // "there is no device called $where" : '';
 	return $missing if $missing;
 	my $needs = $h->{needs} or return '';

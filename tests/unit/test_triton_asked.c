@@ -37,11 +37,11 @@ static const char *spec_text(void)
 		json_array_append_new(read, json_string((const char *[]){ "/usr", "/lib", "/lib64",
 									  "/proc/cpuinfo" }[i]));
 	spec = json_pack("{s:s,s:[{s:s,s:i,s:s,s:[i],s:[i]}],s:[{s:s,s:i,s:s,s:[i],s:[i]}],s:i,s:{}"
-			 ",s:{s:i},s:s,s:b,s:o,s:{s:[[s,s]],s:i,s:b}}",
+			 ",s:{s:i},s:s,s:b,s:b,s:o,s:{s:[[s,s]],s:i,s:b}}",
 			 "file", "mine.py", "inputs", "name", "x", "buffer", 0, "dtype", "float32",
 			 "shape", N, "strides", 1, "outputs", "name", "y", "buffer", 1, "dtype",
 			 "float32", "shape", N, "strides", 1, "perturb", 0, "params", "dtypes",
-			 "float32", KW_F32, "device", "cpu", "eval", 0, "read", read, "triton",
+			 "float32", KW_F32, "device", "cpu", "eval", 0, "tf32", 0, "read", read, "triton",
 			 "files", "triton_module", code, "sm", 90, "interpreted", 0);
 	text = json_dumps(spec, JSON_COMPACT);
 	out = kw_arena_strdup(&arena, text ? text : "");
