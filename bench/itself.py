@@ -5,13 +5,13 @@
                     [--seconds N] [--out FILE.md]
 
 --work keeps the candidates, the store and the log: the same command goes on where it was stopped. --elements makes the constants at
-the top of a file smaller until its tensors have at most so many elements, as far as the model still works; without it the sizes are
-the problem's own. KWRIGHT=path names a program that was built elsewhere, KWRIGHT_PYTHON a Python with torch, which runs this too.
+the top of a file smaller until its tensors have at most so many elements, not counting those that no constant makes smaller, as far as the
+model still works; without it the sizes are the problem's own. A batch of 2 comes last: a batch norm over two values is decided by rounding.
+KWRIGHT=path names a program that was built elsewhere, KWRIGHT_PYTHON a Python with torch, which runs this too.
 """
 import argparse
 import collections
 import concurrent.futures
-import glob
 import json
 import multiprocessing
 import os
@@ -35,32 +35,48 @@ def described(path, mode="train"):
         return describe.describe(path, mode, with_graph=False)
 
 
+def forms():
+    """How often constants are halved, and whether a batch becomes 2: the least that is enough is taken."""
+    times = (0, 1, 2, 3, 4, 5, 6, 8, 12)
+    return [(n, False) for n in times] + [(n, True) for n in times]
+
+
 def shrink(path, out, most):
     """The file as it is where that is small enough, else the largest smaller form that works. Returns its elements, or a sentence."""
     from kwright.problem import Problem
     from smaller import elements, smaller
     with open(path, encoding="utf-8") as f:
         source = f.read()
-    best = None
-    for times, few in [(n, few) for n in (0, 1, 2, 3, 4, 5, 6, 8, 12) for few in (False, True)]:
+
+    def tried(times, few):
         text = source if (times, few) == (0, False) else smaller(source, times, few)
         with open(out, "w", encoding="utf-8") as f:
             f.write(text)
         try:
             d = described(out)
-            n = elements(d)
         except Problem as e:
-            best = best or (None, source, str(e))
-            continue
-        if min([s for t in d["outputs"] for s in t["shape"]] or [1]) == 0:
-            continue
-        if best is None or best[0] is None or n < best[0]:
-            best = (n, text, "")
-        if n <= most:
-            break
+            return None, text, str(e)
+        empty = min([s for t in d["outputs"] for s in t["shape"]] or [1]) == 0
+        return None if empty else elements(d), text, "an output is empty"
+
+    found, best, least = {}, tried(0, False), 0
+    if best[0] is not None and best[0] > most:
+        for form in reversed(forms()[1:]):      # what stays in the smallest form is the model's own
+            found[form] = tried(*form)
+            if found[form][0] is not None:
+                least = found[form][0]
+                break
+        for form in forms()[1:]:
+            n, text, said = found.get(form) or tried(*form)
+            if n is None:
+                continue
+            if n < best[0]:
+                best = n, text, said
+            if n - least <= most:
+                break
     with open(out, "w", encoding="utf-8") as f:
-        f.write(best[1] if best else source)
-    return best[0] if best and best[0] is not None else (best[2] if best else "no smaller form works")
+        f.write(best[1])
+    return best[0] if best[0] is not None else best[2]
 
 
 def prepare_one(job):
@@ -84,21 +100,27 @@ def number(path):
     return int(head) if head.isdigit() else 0
 
 
+def selected(o):
+    """The problems' files, as kwright bench lists them."""
+    select = o.only or ",".join("level" + n for n in o.levels.split(","))
+    command = [KWRIGHT, "bench", "kernelbench", "--path", o.path, "--list", "--select", select, "--json"]
+    listed = subprocess.run(command, capture_output=True, text=True)
+    if listed.returncode:
+        sys.exit(listed.stderr.strip())
+    return [(p["group"], p["file"]) for p in json.loads(listed.stdout)]
+
+
 def prepare(o):
     """Problems and candidates as a suite and a folder of files; what is there already stays."""
     jobs = []
     os.makedirs(os.path.join(o.work, "candidates"), exist_ok=True)
-    for level in o.levels.split(","):
-        folder = os.path.join(o.work, "KernelBench", "level" + level)
+    for group, path in selected(o):
+        folder = os.path.join(o.work, "KernelBench", group)
         os.makedirs(folder, exist_ok=True)
-        paths = sorted(glob.glob(os.path.join(o.path, "level" + level, "*.py")), key=number)
-        if not paths:
-            sys.exit("%s has no level%s with problems" % (o.path, level))
-        for path in paths:
-            problem = os.path.join(folder, os.path.basename(path))
-            candidate = os.path.join(o.work, "candidates", "level_%s_problem_%d_sample_0_kernel.py" % (level, number(path)))
-            if not os.path.exists(candidate):
-                jobs.append((path, problem, candidate, o.elements))
+        problem = os.path.join(folder, os.path.basename(path))
+        candidate = os.path.join(o.work, "candidates", "level_%s_problem_%d_sample_0_kernel.py" % (group[len("level"):], number(path)))
+        if not os.path.exists(candidate):
+            jobs.append((path, problem, candidate, o.elements))
     if not jobs:
         return
     if o.elements:
@@ -154,7 +176,7 @@ def table(o, result, seconds):
     text = ["# Problems against themselves", "",
             "`bench/itself.py%s`: %s, %s; %s. %d problems in %.0f s." % (
                 " --elements %d" % o.elements if o.elements else "", platform.machine(), device(o, result),
-                "sizes made smaller until all tensors of a problem have at most %d elements, as far as it still works" % o.elements
+                "sizes made smaller until what they change has at most %d elements in a problem, as far as it still works" % o.elements
                 if o.elements else "the problems' own sizes", len(result["items"]), seconds), "",
             "| level | problems | ok | too large here | other | median s | most s |", "|---|---|---|---|---|---|---|"]
     for level, items in rows.items():

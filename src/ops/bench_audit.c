@@ -11,6 +11,7 @@ struct audit {
 	const struct kw_op_bench_opts *o;
 	struct kw_bench_job *jobs;
 	size_t done;
+	int faults;                       /* of the machine, in a row */
 	struct kw_error *err;
 };
 
@@ -38,8 +39,10 @@ static enum kw_status done(void *arg, struct kw_bench_job *job, const json_t *me
 	const char *text = message ? kw_json_get_str(message, "text", NULL) : fate ? fate : "not done within its time";
 	size_t i;
 
-	(void)err;
 	a->done++;
+	a->faults = strcmp(kw_json_get_str(message, "state", ""), kw_bench_state_name(KW_BENCH_MACHINE)) == 0 ? a->faults + 1 : 0;
+	if (a->faults >= KW_BENCH_FAULTS_IN_A_ROW)
+		return kw_fail(err, KW_ERR_ENV, "", "%d faults of this machine in a row: %s", a->faults, text ? text : "");
 	if (text) {
 		row->text = kw_arena_strdup(&a->out->arena, text);
 		return row->text ? KW_OK : no_memory(a);

@@ -30,6 +30,11 @@ enum kw_status kw_bench_item_find(struct kw_store *s, int64_t parent, const char
 /* Writes how it ended into its run, which is made where there is none, and ends that: MACHINE leaves it open. */
 enum kw_status kw_bench_item_end(struct kw_store *s, int64_t parent, const char *key, const char *name, const struct kw_bench_end *e,
 				 struct kw_error *err);
+/* How an item ends by an error about its problem (a reference that raises when it is evaluated); any other: `other`. */
+enum kw_bench_state kw_bench_item_fault(const struct kw_task *t, const struct kw_error *why, enum kw_bench_state other);
+
+/* So many faults of the machine in a row are no matter of the items. */
+#define KW_BENCH_FAULTS_IN_A_ROW 3
 
 /* --- bench_worker.c: resident processes, from outside --- */
 struct kw_bench_worker {

@@ -17,6 +17,20 @@ enum kw_status kw_bench_item_find(struct kw_store *s, int64_t parent, const char
 	return status;
 }
 
+static bool is_at(const struct kw_error *why, const char *file)
+{
+	size_t n = file ? strlen(file) : 0;
+
+	return n && strncmp(why->where, file, n) == 0 && (why->where[n] == '\0' || why->where[n] == ':');
+}
+
+enum kw_bench_state kw_bench_item_fault(const struct kw_task *t, const struct kw_error *why, enum kw_bench_state other)
+{
+	bool its = why->status == KW_ERR_INPUT && (is_at(why, t->file) || is_at(why, t->reference_torch) || is_at(why, t->reference_c));
+
+	return its ? KW_BENCH_NO_PROBLEM : other;
+}
+
 static json_t *end_json(const struct kw_bench_end *e)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:b, s:I, s:I}", "state", kw_bench_state_name(e->state), "text", e->text ? e->text : "",

@@ -12,8 +12,6 @@
 enum { ITEMS_MAX = 1 << 20, DEVICES_MAX = 8, PROBLEM_MAX_BYTES = 64 << 20, SAMPLES_MAX = 10000 };
 #define EVAL_LIMIT_NS (10ll * 60 * 1000000000)
 #define SEARCH_LIMIT_NS (60ll * 60 * 1000000000)
-/* So many faults of the machine in a row are no matter of the items. */
-#define FAULTS_IN_A_ROW 3
 
 struct item {
 	struct kw_bench_job job;
@@ -307,7 +305,7 @@ static enum kw_status done(void *arg, struct kw_bench_job *job, const json_t *me
 	b->faults = fault ? b->faults + 1 : 0;
 	if (fault)
 		kw_fail(&b->fault, KW_ERR_ENV, "", "%s: %s", job->key, text);
-	if (b->faults >= FAULTS_IN_A_ROW)
+	if (b->faults >= KW_BENCH_FAULTS_IN_A_ROW)
 		return kw_fail(err, KW_ERR_ENV, "", "%d faults of this machine in a row: %s", b->faults, text);
 	return KW_OK;
 }

@@ -104,6 +104,14 @@ static enum kw_status end_by_error(struct server *s, struct entry *e, enum kw_be
 	return end(s, e, &how);
 }
 
+static enum kw_status say_unaudited(struct server *s, const struct entry *e, const struct kw_error *why)
+{
+	char line[sizeof(why->where) + sizeof(why->text) + 4];
+
+	return say(s, json_pack("{s:s, s:s, s:s}", "done", e->key, "state", is_machine(why->status) ? kw_bench_state_name(KW_BENCH_MACHINE) : "",
+				"text", kw_error_line(why, line, sizeof(line))));
+}
+
 /* ---- loading ------------------------------------------------------------------------------------- */
 
 /* Answers (.txt) hold a candidate in their first block of code, as the suite reads them; without one they are it. */
@@ -281,10 +289,8 @@ static enum kw_status load(struct server *s, struct entry *e)
 	if (!e->loaded && s->mode != KW_BENCH_MODE_AUDIT)
 		return end_by_error(s, e, KW_BENCH_NO_PROBLEM, &e->why);
 	if (!e->loaded) {
-		char line[sizeof(e->why.where) + sizeof(e->why.text) + 4];
-
 		e->over = true;
-		return say(s, json_pack("{s:s, s:s}", "done", e->key, "text", kw_error_line(&e->why, line, sizeof(line))));
+		return say_unaudited(s, e, &e->why);
 	}
 	start = kw_now_ns();
 	if (s->mode == KW_BENCH_MODE_EVAL)
@@ -531,7 +537,7 @@ static enum kw_status judge_item(struct server *s, struct entry *e)
 	if (why.status == KW_ERR_INTERRUPTED)
 		return kw_fail(s->err, KW_ERR_INTERRUPTED, "", "%s", why.text);
 	if (why.status != KW_OK)
-		return end_by_error(s, e, KW_BENCH_UNUSABLE, &why);
+		return end_by_error(s, e, kw_bench_item_fault(&e->task.task, &why, KW_BENCH_UNUSABLE), &why);
 	how.verdict_id = r.verdict_id;
 	how.text = r.verdict.summary;
 	how.wall_ns = kw_now_ns() - start; /* what a verdict takes: the suite's view is extra */
@@ -575,7 +581,7 @@ static enum kw_status search_item(struct server *s, struct entry *e)
 	} else if (why.status != KW_OK) {
 		if (is_machine(why.status)) /* a device that failed is opened anew */
 			drop_judge(s);
-		status = end_by_error(s, e, KW_BENCH_NO_KERNEL, &why);
+		status = end_by_error(s, e, kw_bench_item_fault(&e->task.task, &why, KW_BENCH_NO_KERNEL), &why);
 	} else {
 		how.verdict_id = r.report.proven ? r.report.best_row.id : 0;
 		how.state = how.verdict_id ? KW_BENCH_JUDGED : KW_BENCH_NO_KERNEL;
@@ -593,7 +599,6 @@ static enum kw_status audit_item(struct server *s, struct entry *e)
 	json_t *list = json_array();
 	struct kw_error why;
 	size_t n = 0;
-	char line[sizeof(why.where) + sizeof(why.text) + 4];
 	enum kw_status status;
 
 	kw_error_reset(&why);
@@ -604,7 +609,7 @@ static enum kw_status audit_item(struct server *s, struct entry *e)
 	if (status == KW_OK)
 		status = say(s, json_pack("{s:s, s:O}", "done", e->key, "labels", list));
 	else
-		status = say(s, json_pack("{s:s, s:s}", "done", e->key, "text", kw_error_line(&why, line, sizeof(line))));
+		status = say_unaudited(s, e, &why);
 	json_decref(list);
 	kw_arena_release(&a);
 	return status;

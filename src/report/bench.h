@@ -9,7 +9,7 @@
  * rule, problems, samples); the fact "item" of each says how it ended. The scores are made here, of verdicts as they were
  * stored: nothing is measured again.
  *
- * How things are counted. A problem that could not be loaded, has no candidate, or was not done in time is in the count, and not
+ * How things are counted. A problem that cannot be used, has no candidate, or was not done in time is in the count, and not
  * right. What is not done yet, or failed by a fault of the machine, is in no score. With several samples of a problem a share is
  * that of its samples, so that every problem weighs the same. */
 #ifndef KW_REPORT_BENCH_H
@@ -26,7 +26,7 @@
 	X(WAITING, "waiting", "not done yet")                              \
 	X(JUDGED, "judged", "a candidate has its verdict")                 \
 	X(NO_KERNEL, "no_kernel", "the search found none that is right")   \
-	X(NO_PROBLEM, "no_problem", "the problem could not be loaded")     \
+	X(NO_PROBLEM, "no_problem", "the problem cannot be used")     \
 	X(NO_CANDIDATE, "no_candidate", "no file is there for it")         \
 	X(UNUSABLE, "unusable", "the candidate's file cannot be used")     \
 	X(TIME_LIMIT, "time_limit", "it was not done in its time")         \

@@ -36,6 +36,8 @@ put("$tmp/KernelBench/level1/1_Scale.py", $model .
 put("$tmp/KernelBench/level1/2_Raises.py", "import torch\nraise ValueError('not today')\n");
 put("$tmp/KernelBench/level1/3_Needs.py", "import a_package_that_is_nowhere\n");
 put("$tmp/KernelBench/level1/4_Exits.py", "import sys\nsys.exit(3)\n");
+put("$tmp/KernelBench/level1/5_Wants.py", $model .
+    "\n    def forward(self, x):\n        return x + torch.ones(1 << 20, 1 << 20).sum()\n\ndef get_inputs():\n    return [torch.rand(64, 100)]\n\ndef get_init_inputs():\n    return [1]\n");
 put("$tmp/KernelBench/level2/1_Loops.py", "import time\ntime.sleep(3600)\n");
 put("$tmp/KernelBench/level2/2_Small.py", $model .
     "\n    def forward(self, x):\n        return x * 1e-6\n\ndef get_inputs():\n    return [torch.rand(64, 100)]\n\ndef get_init_inputs():\n    return [1]\n");
@@ -58,15 +60,17 @@ put("$tmp/c/level_1_problem_1_sample_1_kernel.py",
 put("$tmp/c/level_1_problem_1_sample_2_kernel.c", "$head x[i] * 2;\n}\n");
 put("$tmp/c/level_1_problem_1_sample_3_kernel.c", "$head x[i] * 2 + 1.00005f;\n}\n");
 put("$tmp/c/Raises.c", "$head 0;\n}\n");
-($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2 --baselines naive,eager));
+put("$tmp/c/Wants.c", "$head 0;\n}\n");
+($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2,level1/5 --baselines naive,eager));
 my @i = @{$j->{items} // []};
-ok($rc == 0 && @i == 5, 'candidates of every form are judged', "$rc $err");
+ok($rc == 0 && @i == 6, 'candidates of every form are judged', "$rc $err");
 ok($i[0]{right} && $i[0]{verdict} eq 'ok', 'plan lines', $i[0]{text});
 ok($i[1]{right}, 'a module', $i[1]{text});
 ok(($j->{suite_baseline} // '') eq 'PyTorch eager' && exists $j->{scores}[0]{against}{'PyTorch eager'}, 'scored against eager PyTorch');
 ok($i[2]{verdict} && $i[2]{verdict} eq 'wrong' && !$i[2]{suite_right}, 'wrong for both', $i[2]{text});
 ok($i[3]{verdict} && $i[3]{verdict} eq 'wrong' && $i[3]{suite_right}, 'wrong here, right there', $i[3]{text});
 ok($i[4]{state} && $i[4]{state} eq 'no_problem' && $i[4]{text} =~ /not today/, 'a problem that raises is none, and the run went on', $i[4]{text});
+ok($i[5]{state} && $i[5]{state} eq 'no_problem' && $i[5]{text} =~ /out of memory/, 'nor is one whose reference raises when it is evaluated', $i[5]{text});
 
 # The built-in author, and a problem that never ends.
 ($rc, $j, $err) = run(qw(bench kernelbench --path . --select level1/1,level2/1 --backend c --budget-evals 3 --limit 40s --baselines naive));
