@@ -9,7 +9,7 @@ use File::Basename;
 use File::Temp qw(tempdir);
 use JSON::PP;
 use POSIX qw(setpgid);
-our @EXPORT = qw(ok is like done slurp spew record kwright run_json fenced $top $tmp $task $kwright $out $err $ended);
+our @EXPORT = qw(ok is like done slurp spew record kwright run_json class_of fenced $top $tmp $task $kwright $out $err $ended);
 
 our $top = abs_path(dirname(__FILE__) . '/../..');
 our $kwright = $ENV{KWRIGHT} || "$top/build/kwright";
@@ -90,6 +90,18 @@ sub run_json {
 	my ($store) = @_;
 	my $text = `$kwright report --json --store $store 2>/dev/null`;
 	return $? ? undef : $json->decode($text);
+}
+
+# What became of an answer: the judge's class where it was judged, else why it was not. A part's verdicts are in its own run.
+sub class_of {
+	my ($run, $slot) = @_;
+	my ($call) = grep { $_->{slot} eq $slot } @{$run->{calls}};
+	return 'not asked' unless $call;
+	return $call->{outcome} if $call->{outcome} ne 'source' || $call->{role} =~ /^(?:manager|planner|reviewer)$/;
+	my $name = $slot =~ s{^part\d+/|/again$}{}gr =~ s{/}{-}gr;
+	my @of = grep { $_->{candidate} eq $name } @{$run->{verdicts}};
+	my ($full) = grep { $_->{effort} eq 'full' } @of;
+	return ($full // $of[0] // {verdict => 'not judged'})->{verdict};
 }
 
 1;

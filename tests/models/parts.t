@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Tasks of several operations: what a capable model answered to the prompts of each part (tests/models/recordings/parts) is replayed
-# through the whole loop, then the same with one part that is never right, a division that is none, and a run that is killed in the
+# through the whole loop, where every answer must get the class that it had when it was recorded, its "verdict" there; then the same with one part that is never right, a division that is none, and a run that is killed in the
 # middle. Times are not compared; the tasks are small and tune lines stay at their defaults.
 use strict;
 use warnings;
@@ -34,19 +34,30 @@ sub calls {
 sub optimize { my ($name, $backend, $recording, $store) = @_; return kwright('optimize', small_task($name), '--backend', $backend, '--model', "replay:$recording",
 	'--budget-rounds', 1, '--seed', 7, '--quiet', '--json', '--store', "$tmp/$store"); }
 
+# The run that asked for it: the whole, or its part's own, whose number depends on which began first.
+sub run_of {
+	my ($store, $slot) = @_;
+	my @runs = map { $json->decode(scalar `$kwright report $_ --json --store $store`) } $slot =~ /^part/ ? (2 .. 4) : 1;
+	return (grep { grep { $_->{slot} eq $slot } @{$_->{calls}} } @runs)[0];
+}
+
 sub own { my ($r) = @_; return join ' ', map { $_->{own} ? $_->{part} : '-' } @{$r->{parts}{parts}}; }
 
 my %has = (c => 1, opencl => scalar(`$kwright doctor 2>/dev/null` =~ /opencl player\s+ok/));
 for my $backend (qw(c opencl)) {
 	for my $name (sort keys %small) {
 		next unless $has{$backend};
-		my $recording = record("$backend-$name", calls("$backend-$name"));
+		my @calls = calls("$backend-$name");
+		my $recording = record("$backend-$name", @calls);
 
 		is(optimize($name, $backend, $recording, "$backend-$name"), 0, "$backend $name: there is a right kernel");
 		my $r = eval { $json->decode($out) } // {};
 		is(own($r), 'part1 part2 part3', 'every part has its own');
 		is($r->{best}{verdict} // '', 'ok', 'the whole is right against the whole');
 		is($r->{parts}{divided_by}, 'Claude (Anthropic)', 'as the model divided it');
+		for my $c (@calls) {
+			is(class_of(run_of("$tmp/$backend-$name", $c->{slot}), $c->{slot}), $c->{verdict}, "$c->{slot} is $c->{verdict}");
+		}
 		is(kwright('report', '2', '--store', "$tmp/$backend-$name"), 0, 'a part has a report');
 		like($out, qr/best of this part: .*its final check is that of the whole, run 1$/ms, 'which says where it is proven');
 		is(kwright('runs', 'resume', '2', '--store', "$tmp/$backend-$name"), 2, 'a part is not resumed by itself');

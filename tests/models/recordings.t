@@ -69,17 +69,6 @@ sub replay_all {
 	}
 }
 
-# What became of an answer: the judge's class where it was judged, else why it was not.
-sub class_of {
-	my ($run, $slot) = @_;
-	my ($call) = grep { $_->{slot} eq $slot } @{$run->{calls}};
-	return 'not asked' unless $call;
-	return $call->{outcome} unless $call->{outcome} eq 'source';
-	my @of = grep { $_->{candidate} eq $slot =~ s{/}{-}gr } @{$run->{verdicts}};
-	my ($full) = grep { $_->{effort} eq 'full' } @of;
-	return ($full // $of[0] // {verdict => 'not judged'})->{verdict};
-}
-
 # Edits of a kernel that was not kept here, because it was no faster on this machine, cannot fit; the recording had kept it.
 sub lost_parent {
 	my ($run, $slot) = @_;
