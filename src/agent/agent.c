@@ -93,7 +93,7 @@ static bool says_nothing(const struct call *c)
 
 static void fill_row(const struct kw_agent *g, struct call *c)
 {
-	const struct kw_price *price = kw_price_of(&g->prices, c->answer.model);
+	const struct kw_price *price = kw_price_of_call(&g->prices, c->model, c->answer.model);
 
 	c->row = (struct kw_model_call){
 		.provider = kw_model_provider(c->model), .model = c->answer.model, .role = c->ask.role, .slot = c->slot,
@@ -250,7 +250,6 @@ struct kw_pending {
 /* What a call that is still under way costs at least: its prompt. Of one that was answered before a resume, what it did cost. */
 static void add_under_way(const struct kw_pending *p, const struct call *c, int64_t *tokens, double *usd)
 {
-	const char *name = strchr(kw_model_spec(c->model), ':');
 	int64_t in = c->wanted && c->prompt ? kw_tokens_estimate(strlen(c->prompt)) : 0;
 
 	if (c->recalled) {
@@ -259,7 +258,7 @@ static void add_under_way(const struct kw_pending *p, const struct call *c, int6
 		return;
 	}
 	*tokens += in;
-	*usd += name ? kw_price_cost(kw_price_of(&p->g->prices, name + 1), in, 0) : 0;
+	*usd += kw_price_cost(kw_price_of_model(&p->g->prices, c->model), in, 0);
 }
 
 /* The rules that end a run hold within a batch too: the i-th is sent when all but the last few before it have told what they cost and whether

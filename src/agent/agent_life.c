@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "model/replay.h"
 
 static enum kw_status open_model(struct kw_agent *g, const char *spec, struct kw_model **out, struct kw_error *err)
@@ -28,12 +29,20 @@ static enum kw_status open_model(struct kw_agent *g, const char *spec, struct kw
 static enum kw_status check_price(const struct kw_agent *g, struct kw_error *err)
 {
 	for (size_t i = 0; g->opts.budget_usd > 0 && i < g->own_count; i++) {
-		const char *provider = kw_model_provider(g->own[i]), *spec = kw_model_spec(g->own[i]);
+		const struct kw_model *m = g->own[i];
+		const char *spec = kw_model_spec(m);
 
-		if ((strcmp(provider, "anthropic") == 0 || strcmp(provider, "openai") == 0) &&
-		    !kw_price_of(&g->prices, strchr(spec, ':') + 1))
+		if (kw_model_paid(m) == KW_PAID_NOTHING || kw_price_of_model(&g->prices, m))
+			continue;
+		if (kw_model_paid(m) == KW_PAID_BY_NAME)
 			return kw_fail(err, KW_ERR_USAGE, "", "the price of %.100s is not in knowledge/prices.yaml, so its cost "
 				       "cannot be kept to a budget; add it there (--data DIR), or use --budget-tokens", spec);
+		if (kw_model_paid(m) == KW_PAID_UNSEEN)
+			return kw_fail(err, KW_ERR_USAGE, "", "nobody can tell what an answer of %.100s costs, so it cannot be kept to a budget; "
+				       "give '%s' a price in knowledge/prices.yaml (--data DIR), or use --budget-tokens", spec,
+				       kw_model_provider(m));
+		kw_log(KW_LOG_WARN, "the budget of %g USD binds only where an answer of %.100s names a model of knowledge/prices.yaml; any other "
+		       "costs nothing by it, and --budget-tokens counts them all", g->opts.budget_usd, spec);
 	}
 	return KW_OK;
 }

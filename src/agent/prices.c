@@ -74,6 +74,19 @@ const struct kw_price *kw_price_of(const struct kw_prices *p, const char *model)
 	return best;
 }
 
+const struct kw_price *kw_price_of_model(const struct kw_prices *p, const struct kw_model *m)
+{
+	return kw_price_of(p, kw_model_paid(m) == KW_PAID_BY_NAME ? strchr(kw_model_spec(m), ':') + 1 : kw_model_provider(m));
+}
+
+const struct kw_price *kw_price_of_call(const struct kw_prices *p, const struct kw_model *m, const char *model)
+{
+	/* A command or a folder that is called like a model is none. */
+	const struct kw_price *own = strcmp(model, kw_model_spec(m)) == 0 ? NULL : kw_price_of(p, model);
+
+	return own ? own : kw_price_of_model(p, m);
+}
+
 double kw_price_cost(const struct kw_price *p, int64_t tokens_in, int64_t tokens_out)
 {
 	return p ? ((double)tokens_in * p->in_usd + (double)tokens_out * p->out_usd) / 1e6 : 0.0;

@@ -15,6 +15,9 @@ enum kw_status kw_cmd_bench_serve(struct kw_cmd *cmd, int argc, char **argv, str
 /* Prints a tree as text for people's eyes and programs, and drops it; NULL: out of memory. */
 enum kw_status kw_print_json(json_t *j, struct kw_error *err);
 /* Prints a buffer and releases it. Progress ends here, so that no result is written into its line. */
+/* Writes it, and keeps why that failed: what is done afterwards may change errno. */
+void kw_put(const char *text, size_t len);
+extern int kw_put_errno;                                 /* 0: nothing failed */
 enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err);
 /* A run's number, or the newest run's for NULL. */
 enum kw_status kw_run_number(const struct kw_cmd *cmd, const char *text, int64_t *id, struct kw_error *err);

@@ -74,10 +74,13 @@ static bool has_json(int argc, char **argv)
 /* A result that could not be printed is not done. A reader that went away wants no complaint. */
 static int close_output(int code)
 {
+	int why;
+
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (errno != EPIPE)
-		kw_log(KW_LOG_ERROR, "standard output: %s", strerror(errno));
+	why = kw_put_errno ? kw_put_errno : errno;
+	if (why != EPIPE)
+		kw_log(KW_LOG_ERROR, "standard output: %s", strerror(why));
 	return code ? code : kw_status_exit(KW_ERR_IO);
 }
 

@@ -1,10 +1,19 @@
 /* Printing results. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
 
 enum { JSON_MAX_BYTES = 256 << 20 };
+
+int kw_put_errno;
+
+void kw_put(const char *text, size_t len)
+{
+	if (fwrite(text, 1, len, stdout) != len && !kw_put_errno)
+		kw_put_errno = errno;
+}
 
 enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err)
 {
@@ -14,7 +23,7 @@ enum kw_status kw_print_buf(struct kw_buf *b, struct kw_error *err)
 	if (b->full)
 		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the output");
 	else if (b->len)
-		fwrite(b->ptr, 1, b->len, stdout);
+		kw_put(b->ptr, b->len);
 	kw_buf_release(b);
 	return status;
 }

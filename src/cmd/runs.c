@@ -1,6 +1,7 @@
 /* kwright runs list | show N | resume N | diff A B | rm N | verify WHAT */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,7 +15,43 @@ struct own {
 	int64_t time_ns;
 	double usd;
 	bool record, calls;
+	const char *slot;
 };
+
+/* Lines of a dataset, which may be hundreds of megabytes. Nobody reads those on a terminal, which gets the first of them; a file or a pipe gets all. */
+enum { TERMINAL_BYTES_MAX = 64 << 10 };
+struct lines {
+	const char *what, *option, *run;
+	size_t total, shown, bytes;
+	bool terminal;
+};
+
+static struct lines lines_begin(const struct kw_cmd *cmd, const char *what, const char *option, size_t total)
+{
+	return (struct lines){ .what = what, .option = option, .run = cmd->args[1], .total = total, .terminal = isatty(STDOUT_FILENO) };
+}
+
+static bool more_lines(const struct lines *l)
+{
+	return l->shown < l->total && !(l->terminal && l->bytes >= TERMINAL_BYTES_MAX) && !kw_put_errno;
+}
+
+static void put_line(struct lines *l, const char *text)
+{
+	size_t len = strlen(text);
+
+	kw_put(text, len);
+	kw_put("\n", 1);
+	l->shown++;
+	l->bytes += len + 1;
+}
+
+static void lines_end(const struct lines *l, enum kw_status status)
+{
+	if (status == KW_OK && l->terminal && l->shown < l->total)
+		kw_log(KW_LOG_WARN, "%zu of %zu %s are shown; kwright runs show %s %s > FILE writes all of them", l->shown, l->total, l->what, l->run,
+		       l->option);
+}
 
 static enum kw_status list_rows(const struct kw_cmd *cmd, const struct kw_run_row *rows, size_t n,
 				struct kw_arena *a, struct kw_error *err)
@@ -82,56 +119,80 @@ static enum kw_status records(const struct kw_cmd *cmd, const struct kw_report *
 	struct kw_store *s;
 	struct kw_verdict_row row;
 	struct kw_arena a;
+	struct lines l = lines_begin(cmd, "records", "--records", r->verdict_count);
 	enum kw_status status = kw_store_open(cmd->env.store_dir, true, &s, err);
 
 	if (status != KW_OK)
 		return status;
 	kw_arena_init(&a, 512 << 20);
-	for (size_t i = 0; i < r->verdict_count && status == KW_OK; i++) {
+	for (size_t i = 0; status == KW_OK && more_lines(&l); i++) {
 		status = kw_store_verdict_get(s, r->verdicts[i].id, &a, &row, err);
 		if (status == KW_OK)
-			printf("%s\n", row.record);
+			put_line(&l, row.record);
 		kw_arena_reset(&a);
 	}
+	lines_end(&l, status);
 	kw_arena_release(&a);
 	kw_store_close(s);
 	return status;
 }
 
+static enum kw_status put_call(struct kw_store *s, const struct kw_model_call *c, struct kw_arena *a, struct lines *l, struct kw_error *err)
+{
+	const char *prompt, *answer, *reasoning = "";
+	json_t *j = kw_model_call_to_json(c);
+	struct kw_buf text;
+	enum kw_status status;
+
+	kw_buf_init(&text, 256 << 20);
+	status = kw_store_text_get(s, c->prompt_sha, a, &prompt, err);
+	if (status == KW_OK)
+		status = kw_store_text_get(s, c->answer_sha, a, &answer, err);
+	if (status == KW_OK && c->reasoning_sha[0])
+		status = kw_store_text_get(s, c->reasoning_sha, a, &reasoning, err);
+	if (status == KW_OK && (!j || json_object_set_new(j, "prompt", json_string(prompt)) != 0 ||
+				json_object_set_new(j, "answer", json_string(answer)) != 0 ||
+				json_object_set_new(j, "reasoning", json_string(reasoning)) != 0))
+		status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (status == KW_OK)
+		status = kw_json_canonical(j, &text, err);
+	if (status == KW_OK)
+		put_line(l, text.ptr);
+	kw_buf_release(&text);
+	json_decref(j);
+	return status;
+}
+
+static bool is_wanted(const struct kw_model_call *c, const char *slot)
+{
+	return !slot || strcmp(c->slot, slot) == 0;
+}
+
 /* What models were asked and answered, a call a line: a dataset. */
-static enum kw_status calls(const struct kw_cmd *cmd, const struct kw_report *r, struct kw_error *err)
+static enum kw_status calls(const struct kw_cmd *cmd, const struct kw_report *r, const char *slot, struct kw_error *err)
 {
 	struct kw_store *s;
 	struct kw_arena a;
-	enum kw_status status = kw_store_open(cmd->env.store_dir, true, &s, err);
+	struct lines l;
+	size_t total = 0;
+	enum kw_status status;
 
+	for (size_t i = 0; i < r->call_count; i++)
+		total += is_wanted(&r->calls[i], slot);
+	if (slot && total == 0)
+		return kw_fail(err, KW_ERR_NOT_FOUND, "", "run %s has no call '%.60s'%s%.60s", cmd->args[1], slot,
+			       r->call_count ? "; there is " : ", and no other", r->call_count ? r->calls[0].slot : "");
+	status = kw_store_open(cmd->env.store_dir, true, &s, err);
 	if (status != KW_OK)
 		return status;
+	l = lines_begin(cmd, "calls", "--calls", total);
 	kw_arena_init(&a, 512 << 20);
-	for (size_t i = 0; i < r->call_count && status == KW_OK; i++) {
-		const struct kw_model_call *c = &r->calls[i];
-		const char *prompt, *answer, *reasoning = "";
-		json_t *j = kw_model_call_to_json(c);
-		struct kw_buf text;
-
-		kw_buf_init(&text, 256 << 20);
-		status = kw_store_text_get(s, c->prompt_sha, &a, &prompt, err);
-		if (status == KW_OK)
-			status = kw_store_text_get(s, c->answer_sha, &a, &answer, err);
-		if (status == KW_OK && c->reasoning_sha[0])
-			status = kw_store_text_get(s, c->reasoning_sha, &a, &reasoning, err);
-		if (status == KW_OK && (!j || json_object_set_new(j, "prompt", json_string(prompt)) != 0 ||
-					json_object_set_new(j, "answer", json_string(answer)) != 0 ||
-					json_object_set_new(j, "reasoning", json_string(reasoning)) != 0))
-			status = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-		if (status == KW_OK)
-			status = kw_json_canonical(j, &text, err);
-		if (status == KW_OK)
-			printf("%s\n", text.ptr);
-		kw_buf_release(&text);
-		json_decref(j);
+	for (size_t i = 0; status == KW_OK && more_lines(&l); i++) {
+		if (is_wanted(&r->calls[i], slot))
+			status = put_call(s, &r->calls[i], &a, &l, err);
 		kw_arena_reset(&a);
 	}
+	lines_end(&l, status);
 	kw_arena_release(&a);
 	kw_store_close(s);
 	return status;
@@ -187,13 +248,17 @@ static enum kw_status show(const struct kw_cmd *cmd, const struct own *own, stru
 
 	if (status != KW_OK)
 		return status;
+	if (own->slot && !own->calls) {
+		kw_report_release(&r);
+		return kw_fail(err, KW_ERR_USAGE, "", "--slot goes with --calls");
+	}
 	if (is_bench(&r.run) && !own->calls && !own->record) {
 		kw_report_release(&r);
 		return kw_print_report(cmd, cmd->args[1], err);
 	}
 	kw_buf_init(&out, 256 << 20);
 	if (own->calls) {
-		status = calls(cmd, &r, err);
+		status = calls(cmd, &r, own->slot, err);
 	} else if (own->record) {
 		status = records(cmd, &r, err);
 	} else if (cmd->json) {
@@ -376,6 +441,7 @@ enum kw_status kw_cmd_runs(struct kw_cmd *cmd, int argc, char **argv, struct kw_
 		{ "budget-usd", KW_OPT_AMOUNT, offsetof(struct own, usd), "USD", "resume: likewise" },
 		{ "key-file", KW_OPT_TEXT, offsetof(struct own, key_file), "FILE", "resume: the key of the model" },
 		{ "calls", KW_OPT_FLAG, offsetof(struct own, calls), NULL, "show: what models were asked and answered, a JSON line each" },
+		{ "slot", KW_OPT_TEXT, offsetof(struct own, slot), "SLOT", "show --calls: of this call alone, r1/coder" },
 		{ "task", KW_OPT_TEXT, offsetof(struct own, task), "TASK", "verify: the record's task, if not in the store" },
 		{ "file", KW_OPT_TEXT, offsetof(struct own, file), "FILE", "verify: the record's candidate, likewise" },
 		{ "threads", KW_OPT_THREADS, offsetof(struct own, threads), "N", "resume, verify: of candidates" },

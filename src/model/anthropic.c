@@ -117,5 +117,5 @@ static enum kw_status open_anthropic(const char *argument, const struct kw_provi
 
 const struct kw_provider kw_provider_anthropic = {
 	.name = "anthropic", .argument = "MODEL", .title = "Anthropic's Messages interface",
-	.open = open_anthropic, .ask = kw_chat_ask, .close = kw_chat_close,
+	.open = open_anthropic, .ask = kw_chat_ask, .close = kw_chat_close, .paid = KW_PAID_BY_NAME,
 };

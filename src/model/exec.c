@@ -120,5 +120,5 @@ static void close_exec(void *state)
 
 const struct kw_provider kw_provider_exec = {
 	.name = "exec", .argument = "COMMAND", .title = "a command: the prompt on its standard input, the answer on its output",
-	.open = open_exec, .ask = ask, .close = close_exec, .local = true,
+	.open = open_exec, .ask = ask, .close = close_exec, .local = true, .paid = KW_PAID_UNSEEN,
 };

@@ -275,5 +275,5 @@ static void close_mailbox(void *state)
 
 const struct kw_provider kw_provider_mailbox = {
 	.name = "mailbox", .argument = "DIR", .title = "a folder: NNNN.prompt.md is written, NNNN.answer.md awaited",
-	.open = open_mailbox, .ask = ask, .close = close_mailbox, .lasts = true,
+	.open = open_mailbox, .ask = ask, .close = close_mailbox, .lasts = true, .paid = KW_PAID_BY_ANSWER,
 };

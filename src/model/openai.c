@@ -104,5 +104,5 @@ static enum kw_status open_openai(const char *argument, const struct kw_provider
 
 const struct kw_provider kw_provider_openai = {
 	.name = "openai", .argument = "MODEL", .title = "chat completions; --base-url for vLLM, llama.cpp, Ollama, OpenRouter, ...",
-	.open = open_openai, .ask = kw_chat_ask, .close = kw_chat_close,
+	.open = open_openai, .ask = kw_chat_ask, .close = kw_chat_close, .paid = KW_PAID_BY_NAME,
 };

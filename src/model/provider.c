@@ -233,3 +233,8 @@ bool kw_model_lasts(const struct kw_model *m)
 {
 	return m->provider->lasts;
 }
+
+enum kw_paid kw_model_paid(const struct kw_model *m)
+{
+	return m->provider->paid;
+}

@@ -73,6 +73,9 @@ struct kw_provider_opts {
 	int64_t timeout_ns;               /* without a sign of life; 0: the provider's own */
 	int retries;                      /* negative: the provider's own */
 };
+/* How it is known what an answer costs: not at all, by the model's name behind the colon, not unless the provider has a price, or likewise where the
+ * answer names no model. */
+enum kw_paid { KW_PAID_NOTHING, KW_PAID_BY_NAME, KW_PAID_UNSEEN, KW_PAID_BY_ANSWER };
 struct kw_provider {
 	const char *name, *argument, *title; /* "replay", "FILE", one line for --help */
 	/* Required. argument: what stands behind the colon, "" when there is none. What cannot work (no key, no such file)
@@ -85,6 +88,7 @@ struct kw_provider {
 	void (*close)(void *state);
 	bool local;                       /* works on this machine: nothing is timed while it is asked */
 	bool lasts;                       /* a question that was left can be answered later: asked again, it is the same one */
+	enum kw_paid paid;
 };
 const struct kw_provider *const *kw_provider_all(size_t *count);
 
@@ -99,6 +103,7 @@ const char *kw_model_spec(const struct kw_model *m); /* as it was opened */
 const char *kw_model_provider(const struct kw_model *m);
 bool kw_model_local(const struct kw_model *m);
 bool kw_model_lasts(const struct kw_model *m);
+enum kw_paid kw_model_paid(const struct kw_model *m);
 /* About how many tokens a text is, for limits and where nobody counted. */
 int64_t kw_tokens_estimate(size_t bytes);
 

@@ -123,12 +123,12 @@ static enum kw_status ask(const struct kw_op_prompt_opts *o, enum kw_role role, 
 	if (status != KW_OK)
 		return status;
 	status = kw_model_ask(model, &a, &out->answer, err);
-	kw_model_close(model);
 	if (status == KW_OK)
 		status = kw_prices_load(&out->arena, &prices, err);
+	price = status == KW_OK ? kw_price_of_call(&prices, model, out->answer.model) : NULL;
+	kw_model_close(model);
 	if (status != KW_OK)
 		return status;
-	price = kw_price_of(&prices, out->answer.model);
 	out->priced = price != NULL;
 	out->cost_usd = kw_price_cost(price, out->answer.tokens_in, out->answer.tokens_out);
 	out->has_reply = role == KW_ROLE_CODER || role == KW_ROLE_DEBUGGER;

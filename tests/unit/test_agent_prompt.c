@@ -106,6 +106,20 @@ static void test_inputs(void)
 	kw_task_release(&t);
 }
 
+static void test_prices_of_calls(const struct kw_prices *p)
+{
+	struct kw_provider_opts o = { .base_url = "http://127.0.0.1:9", .retries = -1 };
+	struct kw_model *m;
+
+	is_int(kw_model_open("openai:big", &o, &m, &err), KW_OK, "a service");
+	is_str(kw_price_of_call(p, m, "big-mini")->model, "big-mini", "an answer is priced by the model that it names");
+	is_str(kw_price_of_call(p, m, "some-alias")->model, "big", "else by the one that was asked");
+	kw_model_close(m);
+	is_int(kw_model_open("exec:/opt/big", NULL, &m, &err), KW_OK, "a command");
+	ok(kw_price_of_call(p, m, "exec:/opt/big") == NULL, "a command that is called like a model has no price");
+	kw_model_close(m);
+}
+
 static void test_prices(void)
 {
 	static const char text[] = "prices:\n  - { model: big, in: 10, out: 20 }\n  - { model: big-mini, in: 1, out: 2 }\n";
@@ -117,6 +131,7 @@ static void test_prices(void)
 	ok(kw_price_of(&p, "small") == NULL, "or none");
 	ok(kw_price_of(&p, "big.4") == NULL && kw_price_of(&p, "bigger") == NULL, "another model's name may begin so");
 	ok(kw_price_cost(kw_price_of(&p, "big"), 1000000, 500000) == 20.0, "a million in, half a million out");
+	test_prices_of_calls(&p);
 	is_int(kw_prices_parse("p.yaml", "prices:\n  - { model: big, in: -1, out: 2 }\n", 42, &arena, &p, &err), KW_ERR_INPUT, "less than 0");
 	is_int(kw_prices_parse("p.yaml", "prices: 1\n", 10, &arena, &p, &err), KW_ERR_INPUT, "no list");
 	is_int(kw_prices_load(&arena, &p, &err), KW_OK, "the built-in table can be read");
