@@ -212,7 +212,7 @@ static enum kw_status prepare(struct kw_agent *g, const struct kw_request *r, co
 	c->slot = kw_arena_printf(a, "%s%s%s", g->prefix, r->slot, again ? "/again" : "");
 	if (!c->slot)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a call");
-	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .index = g->asked[r->role]++,
+	c->ask = (struct kw_ask){ .role = kw_role_name(r->role), .slot = c->slot, .run = g->mark, .once = g->mark[0] != 0, .index = g->asked[r->role]++,
 				  .max_tokens = g->opts.max_tokens, .until_ns = &g->until_ns,
 				  .temperature = g->opts.has_role_temperature[r->role] ? g->opts.role_temperature[r->role] :
 						 r->temperature >= 0 ? r->temperature : g->opts.temperature };

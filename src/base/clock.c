@@ -73,11 +73,13 @@ static void on_interrupt(int number)
 
 void kw_interrupt_install(void)
 {
-	struct sigaction a = { .sa_handler = on_interrupt };
+	struct sigaction a = { .sa_handler = on_interrupt }, hang_up;
 
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
+	if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler != SIG_IGN) /* of nohup */
+		sigaction(SIGHUP, &a, NULL);
 }
 
 int kw_interrupted(void)

@@ -12,7 +12,7 @@ void kw_sleep_ns(int64_t ns);
 const char *kw_wall_text(int64_t wall_ms, char *out, size_t out_bytes);
 /* 64 bits from the kernel's random source; aborts the process if there is none. */
 uint64_t kw_random_u64(void);
-/* True after SIGINT or SIGTERM once kw_interrupt_install ran; long loops ask it. */
+/* True after SIGINT, SIGTERM or SIGHUP (a terminal that was closed; not under nohup) once kw_interrupt_install ran; long loops ask it. */
 void kw_interrupt_install(void);
 int kw_interrupted(void);
 

@@ -1,9 +1,12 @@
 /* Provider `exec`: a command of the user's shell. The prompt is its input, the answer its output. */
 #include "model/provider.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -84,10 +87,22 @@ static int time_left(const struct exec *e, const struct kw_ask *a)
 	return left < 1 ? 1 : left < e->timeout_ms ? (int)left : e->timeout_ms;
 }
 
+/* The system ends the shell when we are killed, and nothing that the shell has started: a model would go on answering, and be paid for it. So somebody
+ * in the command's group, and no child of its own, reads from a pipe whose other end is ours, and kills the group when it closes. */
+static const char keeper[] = "({ read x; kill -9 0; } <&3 >/dev/null 2>&1 3<&- &) ; exec /bin/sh -c \"$1\" 3<&-";
+
+static int give_pipe(void *arg)
+{
+	const int *end = arg;
+
+	return end[0] == 3 ? fcntl(3, F_SETFD, 0) : dup2(end[0], 3) < 0;
+}
+
 static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer *out, struct kw_error *err)
 {
 	const struct exec *e = state;
-	const char *argv[] = { "/bin/sh", "-c", e->command, NULL };
+	const char *argv[] = { "/bin/sh", "-c", keeper, "sh", e->command, NULL };
+	int ends[2];
 	struct kw_proc_opts o = { .in = a->prompt, .in_bytes = strlen(a->prompt), .timeout_ms = e->timeout_ms,
 				  .max_out_bytes = KW_ANSWER_MAX_BYTES };
 	struct kw_proc_result r;
@@ -97,7 +112,13 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	o.env = environment(a, &out->arena);
 	if (!o.env)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a command");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return kw_fail(err, KW_ERR_ENV, "", "no pipe for a command: %s", strerror(errno));
+	o.before_exec = give_pipe;
+	o.before_exec_arg = ends;
 	status = kw_proc_run(argv, &o, &r, err);
+	close(ends[0]);
+	close(ends[1]);
 	if (status != KW_OK)
 		return status;
 	status = r.timed_out && kw_ask_over(a) ? kw_fail(err, KW_NO, "", "the run's time was over before '%.100s' answered", e->command)

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { NUMBER_MAX = 999999, PROMPT_MAX_BYTES = 16 << 20, NAME_MAX_BYTES = 200 };
+enum { NUMBER_MAX = 999999, NAME_MAX_BYTES = 200 };
 /* An answer that is written in place is taken once nobody has it open for writing and it has stood still for this long. */
 static const int64_t poll_ns = 150 * 1000000ll;
 /* Likewise, where the file system does not tell who has it open. */
@@ -68,29 +68,47 @@ static enum kw_status skip_answers(const struct mailbox *m, struct kw_arena *a, 
 	return status;
 }
 
-/* The number of a prompt of this very text that lies there from before; 0: none. */
-static enum kw_status find_mine(const struct mailbox *m, const char *text, struct kw_arena *a, int *number, int *highest,
+static bool is_answered(const struct mailbox *m, int number, struct kw_arena *a)
+{
+	const char *path = kw_arena_printf(a, "%s/%04d.answer.md", m->dir, number);
+
+	return path && kw_path_exists(path);
+}
+
+/* Whether a file begins so, and has nothing behind it unless it may. */
+static bool begins_with(const char *path, const char *text, size_t len, bool more, struct kw_arena *a)
+{
+	char *found = kw_arena_calloc(a, len + 1, 1);
+	FILE *in = found ? fopen(path, "re") : NULL;
+	bool same;
+
+	if (!in)
+		return false;
+	same = fread(found, 1, len + 1, in) >= len && memcmp(found, text, len) == 0 && (more || found[len] == '\0') && !ferror(in);
+	fclose(in);
+	return same;
+}
+
+/* The number of a prompt for this very call that lies there from before, an answered one first; 0: none. A call that is one of a kind is known by
+ * its first line, any other by its text. */
+static enum kw_status find_mine(const struct mailbox *m, const char *text, bool once, struct kw_arena *a, int *number, int *highest,
 				struct kw_error *err)
 {
-	size_t len = strlen(text), count, got;
-	char **names, *found;
+	size_t len = once ? strcspn(text, "\n") + 1 : strlen(text), count;
+	char **names;
 	enum kw_status status = kw_dir_list(m->dir, ".prompt.md", a, &names, &count, err);
 
 	*number = *highest = 0;
 	for (size_t i = 0; status == KW_OK && i < count; i++) {
 		const char *path = kw_path_join(a, m->dir, names[i]);
 		int n = number_of(names[i]);
-		struct stat st;
 
 		if (!path)
 			return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a mailbox");
 		if (!n)
 			continue;
 		*highest = n > *highest ? n : *highest;
-		if (stat(path, &st) != 0 || (size_t)st.st_size != len ||
-		    kw_file_read_arena(path, PROMPT_MAX_BYTES, a, &found, &got, NULL) != KW_OK)
-			continue;
-		if (got == len && memcmp(found, text, len) == 0)
+		if ((!*number || !is_answered(m, *number, a)) && begins_with(path, text, len, once, a))
 			*number = n;
 	}
 	return status == KW_OK ? skip_answers(m, a, highest, err) : status;
@@ -251,7 +269,7 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	kw_arena_init(&scratch, 256 << 20);
 	text = kw_arena_printf(&scratch, "<!-- kwright %s %s %s: the answer goes to the file of this number that ends in "
 			       ".answer.md -->\n\n%s", a->run ? a->run : "", a->slot, a->role, a->prompt);
-	status = text ? find_mine(m, text, &scratch, &number, &highest, err)
+	status = text ? find_mine(m, text, a->once, &scratch, &number, &highest, err)
 		      : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a prompt");
 	if (status == KW_OK && !number)
 		status = lay_down(m, text, highest, &scratch, &number, err);

@@ -44,6 +44,7 @@ struct kw_ask {
 	const char *role;                 /* "coder" */
 	const char *slot;                 /* which call of the run this is, "r2/coder": the same when the run is resumed */
 	const char *run;                  /* the run's own mark, for people and folders; may be "" */
+	bool once;                        /* run and slot are this call and no other, whatever its prompt says: it may hold what is measured anew */
 	int index;                        /* how many calls of this role were before it */
 	const char *prompt;
 	int64_t max_tokens;               /* 0: as many as the provider allows */
