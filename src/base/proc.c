@@ -262,6 +262,13 @@ static void drain(int *fd, struct kw_buf *to, bool *truncated)
 	}
 }
 
+static void drain_both(struct child *c, struct kw_proc_result *r)
+{
+	drain(&c->out[0], &r->out, &r->out_cut);
+	drain(&c->err[0], &r->err, &r->truncated);
+	r->truncated = r->truncated || r->out_cut;
+}
+
 /* True once the leader has ended; it is not reaped, so its number still names its group. */
 static bool has_ended(const struct child *c)
 {
@@ -280,7 +287,7 @@ static int slice_ms(const struct child *c, int64_t deadline_ns)
 }
 
 /* Collects output until the leader ends, the deadline passes or we are interrupted. */
-static void follow(struct child *c, int64_t deadline_ns, struct kw_proc_result *r,
+static void follow(struct child *c, const struct kw_proc_opts *o, int64_t deadline_ns, struct kw_proc_result *r,
 		   bool *interrupted)
 {
 	while (!has_ended(c)) {
@@ -291,11 +298,10 @@ static void follow(struct child *c, int64_t deadline_ns, struct kw_proc_result *
 		};
 
 		poll(p, 3, slice_ms(c, deadline_ns));
-		drain(&c->out[0], &r->out, &r->truncated);
-		drain(&c->err[0], &r->err, &r->truncated);
+		drain_both(c, r);
 		*interrupted = kw_interrupted();
 		r->timed_out = deadline_ns && kw_now_ns() >= deadline_ns && !has_ended(c);
-		if (r->timed_out || *interrupted)
+		if (r->timed_out || *interrupted || (o->end_when_full && r->out_cut))
 			return;
 	}
 }
@@ -314,8 +320,7 @@ static void reap(struct child *c, struct kw_proc_result *r)
 	else if (WIFSIGNALED(status))
 		r->signal = WTERMSIG(status);
 	/* Not to the end of file: somebody who left the group may hold the pipe for ever. */
-	drain(&c->out[0], &r->out, &r->truncated);
-	drain(&c->err[0], &r->err, &r->truncated);
+	drain_both(c, r);
 }
 
 bool kw_proc_was_killed(const struct kw_proc_result *r)
@@ -349,7 +354,7 @@ static enum kw_status run_once(const char *const *argv, const struct kw_proc_opt
 	kw_buf_init(&result->err, opts->max_out_bytes);
 	s = start(&c, argv, opts, err);
 	if (s == KW_OK) {
-		follow(&c, deadline, result, &interrupted);
+		follow(&c, opts, deadline, result, &interrupted);
 		reap(&c, result);
 		kw_buf_add(&result->out, "", 0); /* never NULL, if memory allows */
 		kw_buf_add(&result->err, "", 0);

@@ -26,6 +26,7 @@ struct kw_proc_opts {
 	size_t in_bytes;
 	int timeout_ms;              /* 0: none */
 	size_t max_out_bytes;        /* per stream; more is dropped and .truncated set */
+	bool end_when_full;          /* killed as soon as its output has more: nobody wants the rest, which may have no end */
 	int tries;                   /* how often it is run, at most, when it is killed (below); 0: once */
 	/* Runs in the child right before exec (sandbox); non-zero return ends it with 126. Only
 	 * async-signal-safe calls: no allocation, no stdio. */
@@ -36,6 +37,7 @@ struct kw_proc_result {
 	int exit_code;               /* -1 when it did not exit */
 	int signal;                  /* 0 when it was not killed */
 	bool timed_out, truncated;
+	bool out_cut;                /* it is the output that is truncated, whatever became of the errors */
 	struct kw_buf out, err;
 	int64_t wall_ns;
 };

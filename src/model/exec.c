@@ -104,7 +104,7 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	const char *argv[] = { "/bin/sh", "-c", keeper, "sh", e->command, NULL };
 	int ends[2];
 	struct kw_proc_opts o = { .in = a->prompt, .in_bytes = strlen(a->prompt), .timeout_ms = e->timeout_ms,
-				  .max_out_bytes = KW_ANSWER_MAX_BYTES };
+				  .max_out_bytes = KW_ANSWER_MAX_BYTES, .end_when_full = true };
 	struct kw_proc_result r;
 	enum kw_status status;
 
@@ -122,9 +122,10 @@ static enum kw_status ask(void *state, const struct kw_ask *a, struct kw_answer 
 	if (status != KW_OK)
 		return status;
 	status = r.timed_out && kw_ask_over(a) ? kw_fail(err, KW_NO, "", "the run's time was over before '%.100s' answered", e->command)
+	       : r.out_cut                     ? KW_OK
 					       : judge_end(e, &r, err);
 	if (status == KW_OK) {
-		out->finish = r.truncated ? KW_FINISH_OVERFLOW : KW_FINISH_STOP;
+		out->finish = r.out_cut ? KW_FINISH_OVERFLOW : KW_FINISH_STOP;
 		status = kw_answer_take_text(out, r.out.ptr ? r.out.ptr : "", r.out.len, err);
 	}
 	kw_proc_result_release(&r);

@@ -142,6 +142,17 @@ static void test_exec(void)
 	is_str(a.text, "a\xef\xbf\xbd" "b\xef\xbf\xbd" "c", "become the sign for that");
 	kw_answer_release(&a);
 	kw_model_close(m);
+	m = open_model("exec:yes", NULL);
+	is_int(kw_model_ask(m, &q, &a, &err), KW_OK, "an answer without an end is one");
+	is_int(a.finish, KW_FINISH_OVERFLOW, "which is too large, and is not waited for");
+	kw_answer_release(&a);
+	kw_model_close(m);
+	m = open_model("exec:yes | head -c 10000000 >&2; echo short", NULL);
+	is_int(kw_model_ask(m, &q, &a, &err), KW_OK, "a command that complains at length");
+	is_int(a.finish, KW_FINISH_STOP, "may answer shortly");
+	is_str(a.text, "short\n", "and is heard");
+	kw_answer_release(&a);
+	kw_model_close(m);
 	m = open_model("exec:head -c 10000000 /dev/zero | tr '\\000' x", NULL);
 	is_int(kw_model_ask(m, &q, &a, &err), KW_OK, "10 MB of answer");
 	is_int(a.finish, KW_FINISH_OVERFLOW, "are more than is read");

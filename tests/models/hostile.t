@@ -1,0 +1,113 @@
+#!/usr/bin/perl
+# Around a run with a model: killed, hung up on, its folder taken away, its answers without an end. Nothing that was answered is asked
+# again, nobody is left behind, and each is told in a sentence.
+use strict;
+use warnings;
+use File::Basename;
+use POSIX qw(setpgid);
+use Time::HiRes qw(sleep time);
+use Cwd qw(abs_path);
+use lib dirname(abs_path(__FILE__));
+use Loop;
+
+my $right = "//\@ kernel twice args=(x, y, n:i64)\nvoid twice(const float *x, float *y, int64_t n)\n{\n\tfor (int64_t i = 0; i < n; i++)\n"
+	. "\t\ty[i] = x[i] * 2;\n}\n";
+my @all = ('optimize', $task, '--backend', 'c', '--baselines', 'none', '--seed', 7, '--budget-rounds', 1);
+
+sub start {
+	my (@args) = @_;
+	my $pid = fork // die "fork: $!";
+	if (!$pid) {
+		setpgid(0, 0);
+		open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err"; open STDIN, '<', '/dev/null';
+		exec $kwright, @args or POSIX::_exit(127);
+	}
+	return $pid;
+}
+
+sub wait_for {
+	my ($what) = @_;
+	for (my $end = time + 60; time < $end; sleep 0.05) { return 1 if $what->(); }
+	return 0;
+}
+
+sub finish { my ($pid) = @_; waitpid $pid, 0; return $? & 127 ? -($? & 127) : $? >> 8; }
+
+# A command that starts another one, which says who it is. Killed, hung up on, or asked to end: the other one ends too.
+sub nobody_left {
+	my ($signal, $want) = @_;
+	unlink "$tmp/who";
+	my $pid = start(@all, '--model', "exec:sh -c 'echo \$\$ >$tmp/who; exec sleep 600'; cat $tmp/answer", '--store', "$tmp/left_$signal");
+	ok(wait_for(sub { -s "$tmp/who" }), "$signal: a model is asked");
+	my $model = slurp("$tmp/who") + 0;
+	kill $signal, $pid;
+	my $code = finish($pid);
+	ok($code == $want, "$signal: the run ends", "code $code", slurp("$tmp/err"));
+	ok(wait_for(sub { !kill 0, $model }), "$signal: and so does what the model's command had started", "process $model");
+	return if $want < 0;
+	like(slurp("$tmp/err"), qr/resume with kwright runs resume 1/, "$signal: it is said how to go on");
+}
+
+sub nohup {
+	unlink "$tmp/who";
+	my $pid = fork // die;
+	if (!$pid) {
+		$SIG{HUP} = 'IGNORE';
+		open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err"; open STDIN, '<', '/dev/null';
+		exec $kwright, @all, '--model', "exec:touch $tmp/who; sleep 1; cat $tmp/answer", '--store', "$tmp/nohup" or POSIX::_exit(127);
+	}
+	wait_for(sub { -e "$tmp/who" });
+	kill 'HUP', $pid;
+	my $code = finish($pid);
+	ok($code == 0, 'under nohup a closed terminal is no matter', "code $code", slurp("$tmp/err"));
+}
+
+# What was measured of the machine is in the prompt, and is measured anew where it was not kept: the call is the same one.
+sub mailbox_killed {
+	my ($box, $store) = ("$tmp/box", "$tmp/mailed");
+	my $pid = start(@all, '--model', "mailbox:$box", '--store', $store);
+	ok(wait_for(sub { -e "$box/0001.prompt.md" }), 'mailbox: a prompt is laid down');
+	kill 'KILL', $pid;
+	finish($pid);
+	my $first = slurp("$box/0001.prompt.md");
+	like($first, qr/^- memory bandwidth: /m, 'mailbox: with what the machine can do');
+	spew("$box/0001.prompt.md", $first =~ s/^(- memory bandwidth: ).*/${1}1 GB\/s/mr);
+	spew("$box/0001.answer.md", fenced($right));
+	my $code = kwright('runs', 'resume', 1, '--store', $store);
+	is($code, 0, 'mailbox: resumed after kill -9, with the answer to the first prompt');
+	ok(!-e "$box/0002.prompt.md", 'mailbox: which is not asked once more');
+}
+
+sub mailbox_gone {
+	my ($box, $store) = ("$tmp/gone", "$tmp/goes");
+	my $pid = start(@all, '--model', "mailbox:$box", '--store', $store);
+	wait_for(sub { -e "$box/0001.prompt.md" });
+	rename $box, "$box.away";
+	my $code = finish($pid);
+	ok($code == 3, 'a mailbox that is taken away ends the run', "code $code");
+	like(slurp("$tmp/err"), qr/the mailbox is gone, so no answer can come .*`kwright runs resume 1` goes on/, 'in a sentence');
+	rename "$box.away", $box;
+	spew("$box/0001.answer.md", fenced($right));
+	is(kwright('runs', 'resume', 1, '--store', $store), 0, 'and it goes on when it is back');
+}
+
+sub two_at_once {
+	my $store = "$tmp/two";
+	my @pids = map { start(@all, '--model', "exec:cat $tmp/answer", '--store', $store) } 1 .. 2;
+	my @codes = map { finish($_) } @pids;
+	is("@codes", '0 0', 'two runs on one store both end well');
+	my $text = `$kwright runs verify --store $store`;
+	like($text, qr/^4 records, each as it was recorded/, 'and each has its records');
+}
+
+spew("$tmp/answer", fenced($right));
+nobody_left(KILL => -9);
+nobody_left(HUP => 4);
+nobody_left(TERM => 4);
+nohup();
+mailbox_killed();
+mailbox_gone();
+two_at_once();
+is(kwright(@all, '--model', 'exec:yes', '--store', "$tmp/yes"), 1, 'an answer without an end');
+like($out, qr/it is larger than any kernel/, 'is named');
+done();
