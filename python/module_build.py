@@ -1,15 +1,17 @@
 """Compiles what a module-form candidate gives to load_inline: in the compiler's box, in the working folder.
 
-Asked by JSON on stdin, answers by JSON on stdout: the libraries it has made, each with the key under which the player finds it,
-or the compiler's own words. The arguments are read from the text where they are constants, so that PyTorch need not be imported;
-else the candidate is run as far as that needs. Each extension is compiled against a small header of ours first (kw_torch.h),
-which is enough for most, and against PyTorch's own where it is not. A CUDA source's two halves are compiled side by side."""
+Asked by JSON on stdin, answers by JSON on stdout: what python/module_scan.py says, and the libraries it has made, each with the key
+under which the player finds it, or the compiler's own words. The arguments are read from the text where they are constants, so that
+PyTorch need not be imported; else the candidate is run as far as that needs. Each extension is compiled against a small header of ours
+first (kw_torch.h), which is enough for most, and against PyTorch's own where it is not. A CUDA source's two halves are compiled side by
+side."""
 import ast
 import hashlib
 import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,6 +20,9 @@ import types
 HEADERS = ("torch/extension.h", "torch/torch.h", "torch/types.h", "torch/all.h", "torch/python.h", "ATen/ATen.h", "ATen/core/Tensor.h",
            "ATen/cuda/CUDAContext.h", "ATen/Dispatch.h", "c10/util/Exception.h", "c10/cuda/CUDAException.h", "c10/cuda/CUDAGuard.h",
            "c10/cuda/CUDAStream.h", "c10/cuda/CUDAFunctions.h", "pybind11/pybind11.h", "pybind11/stl.h")
+# Of the toolkit and of C, those that do not look at what cuda.h says.
+PLAIN = ("cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h", "math.h", "math_constants.h", "stdint.h", "stdio.h",
+         "stdlib.h", "string.h", "float.h", "limits.h", "assert.h")
 # As PyTorch has them.
 NVCC_FLAGS = ("-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
               "-D__CUDA_NO_HALF2_OPERATORS__")
@@ -33,8 +38,10 @@ STANDARD = {
                 pow remainder rint round signbit sin sinh sqrt tan tanh tgamma trunc""",
     "FUNCTIONAL": "function bind ref cref plus minus multiplies greater less hash",
     "IOSTREAM": "cout cerr clog endl flush ostream istream ostringstream istringstream stringstream",
+    "LIMITS": "numeric_limits",
     "MAP": "map multimap unordered_map set multiset unordered_set",
     "MEMORY": "unique_ptr shared_ptr weak_ptr make_unique make_shared",
+    "MINMAX": "min max",
     "NUMERIC": "accumulate iota inner_product partial_sum reduce gcd lcm",
     "OPTIONAL": "optional nullopt nullopt_t make_optional",
     "STDEXCEPT": "exception runtime_error logic_error invalid_argument out_of_range domain_error length_error overflow_error",
@@ -44,11 +51,13 @@ STANDARD = {
 }
 THERE = frozenset("""
     size_t ptrdiff_t nullptr_t int8_t int16_t int32_t int64_t uint8_t
-    uint16_t uint32_t uint64_t intptr_t uintptr_t numeric_limits initializer_list min max swap move forward exchange pair make_pair declval
+    uint16_t uint32_t uint64_t intptr_t uintptr_t initializer_list swap move forward exchange pair make_pair declval
     enable_if enable_if_t conditional conditional_t is_same is_same_v is_integral is_integral_v is_floating_point is_floating_point_v decay
     decay_t remove_const remove_const_t remove_cv remove_cv_t remove_reference remove_reference_t true_type false_type integral_constant
     index_sequence make_index_sequence index_sequence_for memcpy memset memmove memcmp strcmp strncmp strlen malloc free calloc exit
     abort printf fprintf snprintf""".split())
+# <cmath> brings Bessel functions and the like: half of cudafe++'s work and a quarter of cicc's. The name is libstdc++'s.
+NO_SPECIAL = "-D_GLIBCXX_BITS_SPECFUN_H"
 PARAMETERS = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags", "extra_sycl_cflags",
               "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda")
 
@@ -81,6 +90,13 @@ def standard_of(text):
     if names - THERE - set().union(*wanted.values()):
         return list(STANDARD)
     return [name for name, brings in wanted.items() if names & brings]
+
+
+def names_driver(text):
+    """Whether a CUDA source may need cuda.h, a tenth of what it sees: it names something of the driver, or a header that might."""
+    if re.search(r"\bcu[A-Z]|\bcuuint|\bCU|\b__CUDA_API|##", text):
+        return True
+    return not all(h in HEADERS or h in PLAIN or re.fullmatch(r"\w+", h) for h in re.findall(r"#\s*include\s*[<\"]([^>\"]*)", text))
 
 
 class Builder:
@@ -161,12 +177,17 @@ class Builder:
             return self.shown(name, given, said)
         # What it defines of PyTorch's names is its own, whatever the process has by these names.
         link = [self.compiler, "-shared", "-Wl,-Bsymbolic", *objects, "-o", f"{name}.so", *folders, *texts(given.get("extra_ldflags"))]
-        done = subprocess.run(link, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        quick = ["-fuse-ld=gold"] if small and not texts(given.get("extra_ldflags")) and shutil.which("ld.gold") else []
+        for more in [quick, []] if quick else [[]]:
+            done = subprocess.run(link + more, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.returncode == 0:
+                break
         return self.shown(name, given, done.stdout.decode("utf-8", "replace")) if done.returncode else None
 
     def compile_cuda(self, name, given, text, common, small):
         """None, or what was said."""
-        self.write(f"{name}.cu", ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>", text])
+        driver = "" if small and not names_driver(text) else "#include <cuda.h>"
+        self.write(f"{name}.cu", ["#include <torch/types.h>", driver, "#include <cuda_runtime.h>", text])
         number = self.arch.replace("sm_", "")
         command = [cuda_home() + "/bin/nvcc", "-c", f"{name}.cu", "-o", f"{name}.cu.o", "-Xcompiler", "-fPIC",
                    f"-gencode=arch=compute_{number},code=sm_{number}", "--expt-relaxed-constexpr", *NVCC_FLAGS, *common,
@@ -205,7 +226,10 @@ class Builder:
 
 def defines(text, small, cuda):
     """What kw_torch.h is told of a text."""
-    out = ["-DKW_STD_" + name for name in small(text)] + (["-DKW_TORCH_CUDA"] if cuda else [])
+    wanted = small(text)
+    out = ["-DKW_STD_" + name for name in wanted] + (["-DKW_TORCH_CUDA"] if cuda else [])
+    if wanted != list(STANDARD):
+        out.append(NO_SPECIAL)
     return out + (["-DKW_TORCH_BINDING"] if re.search(r"\bPYBIND11_MODULE\b|\bpybind11\b|\bpy\s*::", text) else [])
 
 
@@ -357,10 +381,15 @@ def run_candidate(builder, text, name):
         raise failed[0]
 
 
-def main():
-    request = json.load(sys.stdin)
-    answer_to = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+def scanned(request):
+    """What python/module_scan.py says of the file."""
+    names = {"__name__": "module_scan"}
+    exec(compile(request["scan"], "module_scan.py", "exec"), names)
+    return names["scan"](request["source"], request["file"])
+
+
+def built(request):
+    """What it gives to load_inline, compiled."""
     try:
         builder = Builder(request)
         calls = calls_in_text(request["source"])
@@ -368,9 +397,17 @@ def main():
             builder.build(*args, **kwargs)
         if calls is None:
             run_candidate(builder, request["source"], request["file"])
-        answer = {"libraries": list(builder.made.values())}
+        return {"libraries": list(builder.made.values())}
     except Failed as e:
-        answer = {"failed": e.args[0], "log": e.args[1]}
+        return {"failed": e.args[0], "log": e.args[1]}
+
+
+def main():
+    request = json.load(sys.stdin)
+    answer_to = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    scan = scanned(request)
+    answer = {"scan": scan, **(built(request) if scan.get("inline") and len(scan["classes"]) == 1 else {})}
     json.dump(answer, answer_to)
     answer_to.close()
     os._exit(0)

@@ -1,5 +1,6 @@
-/* The module backend: a Python file with a class ModelNew. Python reads it, in a box, to say whether it is one; what it gives to
- * load_inline is compiled in another (python/module_build.py). It is played as it stands (python/module_player.py).
+/* The module backend: a Python file with a class ModelNew. Python reads it, in a box, to say whether it is one (python/module_scan.py);
+ * where it names load_inline, that is done by the process that compiles what it gives to it (python/module_build.py), which spares
+ * a start of Python. It is played as it stands (python/module_player.py).
  *
  * The artefact: a line "kwmodule", a line of JSON ({"source": bytes, "libraries": [{"key", "name", "bytes"}]}), the source, and the
  * libraries in that order. */
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 
 #define BUILDER "python/module_build.py"
+#define SCANNER "python/module_scan.py"
 #define MAGIC "kwmodule\n"
 enum { HEADER_COUNT = 2, DEFAULT_TIMEOUT_MS = 30000, INLINE_TIMEOUT_MS = 300000, MAX_ANSWER = 4 << 20, MAX_LIBRARY = 128 << 20 };
 
@@ -28,9 +30,16 @@ static const char *const header_paths[HEADER_COUNT] = { "src/backend/builtin/kw_
 struct build {
 	struct kw_build_job job;
 	struct kw_python_found python;
-	bool has_inline;               /* it names load_inline */
-	char *header[HEADER_COUNT], *builder;
+	char *header[HEADER_COUNT], *builder, *scanner;
+	const char *unbuilt;           /* why the builder has no answer; NULL: it has */
+	enum kw_subclass unbuilt_as;
 };
+
+/* It may: in a comment that is nothing. */
+static bool names_inline(const struct build *b)
+{
+	return memmem(b->job.c->source, b->job.c->source_len, "load_inline", strlen("load_inline")) != NULL;
+}
 
 static void judge_scan(struct build *b, const json_t *scan)
 {
@@ -42,7 +51,6 @@ static void judge_scan(struct build *b, const json_t *scan)
 			   kw_json_get_str(error, "message", "not valid Python"));
 		return;
 	}
-	b->has_inline = json_is_true(json_object_get(scan, "inline"));
 	if (json_array_size(classes) == 0) {
 		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_UNDEFINED, 0, 0, "there is no class ModelNew (a module), and no `#@ kernel` line (a Triton kernel)");
 	} else if (json_array_size(classes) > 1) {
@@ -57,7 +65,6 @@ static void judge_scan(struct build *b, const json_t *scan)
 /* What the interpreter itself says of the text; a text may keep its parser busy or make it crash. */
 static enum kw_status scan(struct build *b, struct kw_error *err)
 {
-	char *script;
 	struct kw_proc_opts o = { .in = b->job.c->source, .in_bytes = b->job.c->source_len, .cwd = "/",
 				  .timeout_ms = b->job.opts->timeout_ms ? b->job.opts->timeout_ms : DEFAULT_TIMEOUT_MS,
 				  .max_out_bytes = MAX_ANSWER, .before_exec = kw_sandbox_enter };
@@ -65,15 +72,13 @@ static enum kw_status scan(struct build *b, struct kw_error *err)
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	json_t *answer = NULL;
-	enum kw_status s = kw_data_read("python/module_scan.py", &b->job.arena, &script, NULL, err);
+	enum kw_status s = kw_python_folders(b->python.path, &read, err);
 
-	if (s == KW_OK)
-		s = kw_python_folders(b->python.path, &read, err);
 	if (s == KW_OK)
 		s = kw_sandbox_compiler_new(NULL, read, &box, err);
 	o.before_exec_arg = box;
 	if (s == KW_OK) {
-		const char *argv[] = { b->python.path, "-I", "-S", "-c", script, b->job.c->name, NULL };
+		const char *argv[] = { b->python.path, "-I", "-S", "-c", b->scanner, b->job.c->name, NULL };
 
 		s = kw_proc_run(argv, &o, &r, err);
 	}
@@ -113,8 +118,8 @@ static json_t *make_question(const struct build *b)
 
 	for (size_t i = 0; i < HEADER_COUNT; i++)
 		json_object_set_new(headers, kw_path_base(header_paths[i]), json_string(b->header[i]));
-	return json_pack("{s:s,s:s%,s:o,s:s?}", "file", b->job.c->name, "source", b->job.c->source, b->job.c->source_len, "headers", headers, "arch",
-			 gpu);
+	return json_pack("{s:s,s:s%,s:s,s:o,s:s?}", "file", b->job.c->name, "source", b->job.c->source, b->job.c->source_len, "scan", b->scanner,
+			 "headers", headers, "arch", gpu);
 }
 
 static void take_failure(struct build *b, const json_t *answer)
@@ -176,12 +181,13 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 	struct kw_proc_result r = { 0 };
 	struct kw_sandbox *box = NULL;
 	json_t *question = make_question(b);
-	char *in = json_dumps(question, JSON_COMPACT);
-	enum kw_status s = in ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	char *in = question ? json_dumps(question, JSON_COMPACT) : NULL;
+	enum kw_status s = KW_OK;
 
 	json_decref(question);
-	if (s == KW_OK)
-		s = kw_python_folders(b->python.path, &read, err);
+	if (!in) /* no memory, or the text is not UTF-8, which the plain scan says */
+		return KW_OK;
+	s = kw_python_folders(b->python.path, &read, err);
 	if (s == KW_OK)
 		s = kw_sandbox_compiler_new(b->job.dir, read, &box, err);
 	if (s == KW_OK) {
@@ -194,12 +200,12 @@ static enum kw_status ask_builder(struct build *b, json_t **answer, struct kw_er
 		o.before_exec_arg = box;
 		s = kw_proc_run(argv, &o, &r, err);
 	}
+	b->unbuilt_as = r.timed_out ? KW_S_BUILD_TIMEOUT : KW_S_BUILD_RESOURCES;
 	if (s == KW_OK && r.timed_out)
-		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_TIMEOUT, 0, 0, "what it gives to load_inline was not compiled in time");
+		b->unbuilt = "what it gives to load_inline was not compiled in time";
 	else if (s == KW_OK && (r.exit_code != 0 || kw_json_parse(b->job.c->name, r.out.ptr, r.out.len, answer, NULL) != KW_OK))
-		kw_build_reject(&b->job, KW_V_BUILD_ERROR, KW_S_BUILD_RESOURCES, 0, 0,
-			   kw_arena_printf(&b->job.arena, "what it gives to load_inline could not be compiled (exit code %d, signal %d): %.200s",
-					   r.exit_code, r.signal, r.err.len ? r.err.ptr : ""));
+		b->unbuilt = kw_arena_printf(&b->job.arena, "what it gives to load_inline could not be compiled (exit code %d, signal %d): %.200s",
+					     r.exit_code, r.signal, r.err.len ? r.err.ptr : "");
 	kw_proc_result_release(&r);
 	kw_sandbox_free(box);
 	free(in);
@@ -241,13 +247,19 @@ static enum kw_status compile(void *build, struct kw_error *err)
 	enum kw_status s = KW_OK;
 
 	kw_buf_init(&blobs, (size_t)MAX_LIBRARY * 4);
-	s = scan(b, err);
-	if (s == KW_OK && b->has_inline && b->job.out->cls == KW_V_OK) {
+	if (names_inline(b))
 		s = kw_temp_folder("kw-build", b->job.dir, err);
-		if (s == KW_OK)
-			s = ask_builder(b, &answer, err);
-	}
-	if (s == KW_OK && json_object_get(answer, "failed"))
+	if (s == KW_OK && names_inline(b))
+		s = ask_builder(b, &answer, err);
+	if (s == KW_OK && json_object_get(answer, "scan"))
+		judge_scan(b, json_object_get(answer, "scan"));
+	else if (s == KW_OK)
+		s = scan(b, err);
+	if (s == KW_OK && b->unbuilt && b->job.out->cls == KW_V_OK)
+		kw_build_reject(&b->job, KW_V_BUILD_ERROR, b->unbuilt_as, 0, 0, b->unbuilt);
+	else if (s == KW_OK && names_inline(b) && !answer && b->job.out->cls == KW_V_OK)
+		s = kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
+	if (s == KW_OK && b->job.out->cls == KW_V_OK && json_object_get(answer, "failed"))
 		take_failure(b, answer);
 	else if (s == KW_OK && b->job.out->cls == KW_V_OK)
 		s = add_libraries(b, json_object_get(answer, "libraries"), head, &blobs, err);
@@ -270,6 +282,8 @@ static enum kw_status find(void *build, struct kw_error *err)
 		s = kw_data_read(header_paths[i], &b->job.arena, &b->header[i], NULL, err);
 	if (s == KW_OK)
 		s = kw_data_read(BUILDER, &b->job.arena, &b->builder, NULL, err);
+	if (s == KW_OK)
+		s = kw_data_read(SCANNER, &b->job.arena, &b->scanner, NULL, err);
 	return s;
 }
 
@@ -291,6 +305,7 @@ static void add_compilers(struct kw_hasher *h)
 	char path[PATH_MAX];
 
 	add_program(h, "g++", kw_proc_which("g++", path, sizeof(path)) ? path : "");
+	add_program(h, "ld.gold", kw_proc_which("ld.gold", path, sizeof(path)) ? path : "");
 	snprintf(path, sizeof(path), "%s/bin/nvcc", home ? home : "");
 	add_program(h, "nvcc", home ? path : "");
 }
@@ -303,11 +318,12 @@ static enum kw_status add_to_key(void *build, struct kw_hasher *h, struct kw_err
 	for (size_t i = 0; i < HEADER_COUNT; i++)
 		kw_hasher_addz(h, header_paths[i], b->header[i]);
 	kw_hasher_addz(h, "builder", b->builder);
+	kw_hasher_addz(h, "scanner", b->scanner);
 	kw_hasher_addz(h, "python", b->python.path);
 	kw_hasher_addz(h, "version", b->python.version);
 	kw_hasher_addz(h, "torch", b->python.torch);
 	kw_hasher_addz(h, "triton", b->python.triton);
-	if (memmem(b->job.c->source, b->job.c->source_len, "load_inline", strlen("load_inline")))
+	if (names_inline(b))
 		add_compilers(h);
 	kw_hasher_addz(h, "arch", b->job.opts->arch ? b->job.opts->arch : "");
 	return KW_OK;
@@ -317,7 +333,7 @@ static enum kw_status build_module(const struct kw_candidate *c, const struct kw
 				   struct kw_build_result *out, struct kw_error *err)
 {
 	static const struct kw_build_steps steps = {
-		.version = "module 3",
+		.version = "module 4",
 		.bytes = sizeof(struct build),
 		.arena_bytes = 8 << 20,
 		.kind = "module",

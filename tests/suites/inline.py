@@ -144,9 +144,17 @@ def check(m, what):
 def standard():
     of = builder.standard_of
     ok(of("std::vector<int64_t> f(std::string s)") == ["STRING", "VECTOR"], "headers of the standard library by what is named")
-    ok(of("float x = 1;") == [] and of("std::max(1, 2)") == [], "none where nothing is named but what is there")
-    every = list(builder.STANDARD)
+    ok(of("float x = 1;") == [] and of("std::move(x)") == [], "none where nothing is named but what is there")
+    ok(of("std::max(1, std::numeric_limits<int>::max())") == ["LIMITS", "MINMAX"], "not even max and the limits")
+    every, left_out = list(builder.STANDARD), builder.NO_SPECIAL
     ok(of("std::deque<int> q;") == every and of("using namespace std;") == every, "all for a name that is not known")
+    ok(of("std::legendre(1, 2.0)") == every and left_out not in builder.defines("std::legendre(1, 2.0)", of, True)
+       and left_out in builder.defines("std::sqrt(2.0)", of, True), "Bessel functions and the like are left out where nobody names them")
+    for text in ("CUdeviceptr p;", "cuInit(0);", "#if CUDA_VERSION >= 12000", "#include <cub/cub.cuh>", '#include "cudaTypedefs.h"', "cu##f()"):
+        ok(builder.names_driver(text), f"cuda.h is there for {text}")
+    for text in ("cudaMalloc(&p, 4); int current, cu;", "#if __CUDA_ARCH__ >= 800",
+                 "#include <cuda_fp16.h>\n# include <cmath>\n#include <ATen/ATen.h>"):
+        ok(not builder.names_driver(text), f"and left out for {text!r}")
     ok(set(of("c10::optional<int> x; catch (const c10::Error &e)")) == {"OPTIONAL", "STDEXCEPT"}, "and for PyTorch's names of them")
 
 
@@ -185,6 +193,9 @@ def with_cuda():
     m, b = made(cpp_sources="torch::Tensor launched(torch::Tensor a);", cuda_sources=DEVICE, functions=["launched"],
                 extra_cuda_cflags=["-gencode=arch=compute_80,code=sm_80"])
     ok(m is not None and runs == [None] and m.launched(torch.ones(2)).sum() == 2, "for two GPUs nvcc does it as it likes", b)
+    named = "double f(double x) { return std::legendre(2, x) + std::max(x, 0.) + (CUDA_VERSION > 9000); }"
+    m, b = made(cpp_sources="double f(double x);", cuda_sources=named, functions=["f"])
+    ok(m is not None and b.tried == [None] and m.f(2.0) == 8.5, "what is left out elsewhere is there for who names it", b)
     b = Watched()
     b.write("kw_e.cpp", ["#include <torch/extension.h>"])
     for what, text, place in (("the device's half", "#ifdef __CUDA_ARCH__\n__device__ int f() { return q; }\n#endif", "cuda_sources:2"),

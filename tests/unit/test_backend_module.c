@@ -54,6 +54,33 @@ static int build(const char *source)
 	return said;
 }
 
+static enum kw_subclass refused_as(const char *source)
+{
+	struct kw_bound_kernel kernel = { .name = "k" };
+	struct kw_bound_plan plan = { .applicable = true, .kernels = &kernel, .kernel_count = 1 };
+	struct kw_candidate c = { .name = "mine.py", .backend = "module", .source = source, .source_len = strlen(source) };
+	struct kw_build_result r = { 0 };
+	struct kw_error err = { 0 };
+	enum kw_subclass said = KW_S_COUNT;
+
+	if (kw_build(kw_backend_find("module"), &c, &plan, &(struct kw_build_opts){ 0 }, &r, &err) != KW_OK)
+		diag("%s %s", err.where, err.text);
+	else if (r.cls == KW_V_BUILD_ERROR && r.artefact.diagnostic_count == 1)
+		said = r.subclass;
+	kw_build_result_release(&r);
+	return said;
+}
+
+/* Who names load_inline is read by the process that would compile it, and refused as anyone. */
+static void test_refused(void)
+{
+	is_int(refused_as("load_inline\nclass ModelNew(:\n"), KW_S_SYNTAX, "what Python cannot read");
+	is_int(refused_as("load_inline\n"), KW_S_UNDEFINED, "no class");
+	is_int(refused_as("load_inline\nclass ModelNew: pass\nModelNew = 1\n"), KW_S_BUILD_PLAN, "two");
+	is_int(refused_as("# load_inline \xff\nclass ModelNew: pass\n"), KW_S_SYNTAX, "no UTF-8");
+	is_int(refused_as("# \xff\nclass ModelNew: pass\n"), KW_S_SYNTAX, "neither without it");
+}
+
 static void test_compilers(void)
 {
 	char path[PATH_MAX * 2], folder[PATH_MAX];
@@ -118,6 +145,7 @@ int main(void)
 	}
 	is_int(build_apart(plain), 0, "a module is read");
 	test_packages();
+	test_refused();
 	test_compilers();
 	return done();
 }

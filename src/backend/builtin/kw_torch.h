@@ -27,7 +27,6 @@ typedef struct _object PyObject; // as Python.h has it
 #include <cstring>
 #include <exception>
 #include <initializer_list>
-#include <limits>
 #include <type_traits>
 #include <utility>
 #ifdef KW_STD_ALGORITHM
@@ -46,6 +45,9 @@ typedef struct _object PyObject; // as Python.h has it
 #include <iostream>
 #include <sstream>
 #endif
+#ifdef KW_STD_LIMITS
+#include <limits>
+#endif
 #ifdef KW_STD_MAP
 #include <map>
 #include <set>
@@ -54,6 +56,13 @@ typedef struct _object PyObject; // as Python.h has it
 #endif
 #ifdef KW_STD_MEMORY
 #include <memory>
+#endif
+#ifdef KW_STD_MINMAX
+#ifdef __GLIBCXX__
+#include <bits/stl_algobase.h>
+#else
+#include <algorithm>
+#endif
 #endif
 #ifdef KW_STD_NUMERIC
 #include <numeric>
