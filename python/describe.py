@@ -11,10 +11,10 @@ import os
 import warnings
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_flatten, tree_map
 
 from kwright import graph, task_text
-from kwright.problem import DTYPES, Loaded, Problem, guarded, name_of
+from kwright.problem import DTYPES, VALUES_MOST, Loaded, Problem, ValuesNeeded, guarded, name_of
 
 
 def tensor_json(name, t, making, **more):
@@ -127,6 +127,37 @@ def best_written(found, args, kwargs, flat, weights, taken, notes):
     return written(found, args, kwargs, flat, weights, taken)
 
 
+def by_values(found, why):
+    """What forward() gives where shapes alone do not say it, by running it twice. The second time half of all values are zero: sizes that
+    depend on values are others then, and no task has such outputs."""
+    shapes = []
+    for half in (False, True):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1 + half)
+            real = Loaded(found.path, found.mode, VALUES_MOST)
+            args, kwargs = tree_map(lambda v: halved(v) if half and isinstance(v, torch.Tensor) else v, (real.args, real.kwargs))
+            held = list(real.model.state_dict().values()) + tensors_of((args, kwargs))
+            count = sum(t.numel() for t in held)
+            if any(t.is_meta for t in held) or count > VALUES_MOST:
+                raise Problem("%s, and its %d elements are too many to look at what they give" % (why, count))
+            with torch.no_grad():
+                leaves = tensors_of(guarded("forward()", found.path, real.model, *args, **kwargs))
+        shapes.append([(t.dtype, tuple(t.shape)) for t in leaves])
+    if shapes[0] != shapes[1]:
+        raise Problem("forward() gives sizes that depend on values: %s and %s" % tuple(", ".join(str(list(s)) for _, s in x) for x in shapes))
+    return leaves
+
+
+def tensors_of(value):
+    return [t for t in tree_flatten(value)[0] if isinstance(t, torch.Tensor)]
+
+
+def halved(t):
+    if not t.is_floating_point() and t.dtype != torch.bool:
+        return t        # indices and the like
+    return t * (torch.rand(t.shape) < 0.5).to(t.dtype)
+
+
 def import_graph(found, out, weights, fakes, args, kwargs, flat):
     """Fills outputs, expr, unknown and state; without a graph the outputs come from running it on fake tensors."""
     taken = [name for name, _ in flat] + [w["name"] for w in weights.values()]
@@ -136,7 +167,11 @@ def import_graph(found, out, weights, fakes, args, kwargs, flat):
         raise
     except BaseException as e:          # whatever export cannot do, the description still stands
         out["notes"].append("no graph: torch.export raises %s" % graph.reason(e))
-        leaves = guarded("forward()", found.path, graph.plain_outputs, found.model, fakes, args, kwargs)
+        try:
+            leaves = guarded("forward()", found.path, graph.plain_outputs, found.model, fakes, args, kwargs)
+        except ValuesNeeded as why:
+            leaves = by_values(found, why)
+            out["notes"].append("what it gives was found by running it: it goes ways, or asks for sizes, that depend on values")
         out["outputs"] = outputs_json(leaves, taken)
         return
     specs = program.graph_signature.output_specs
@@ -156,6 +191,8 @@ def describe(path, mode="train", with_graph=True):
     out = {"name": os.path.splitext(os.path.basename(path))[0], "mode": mode, "torch": torch.__version__}
     out["inputs"] = [input_json(name, value, found.making) for name, value in flat]
     weights = weights_json(found.model, found.making, {name for name, _ in flat})
+    if not weights and not any(t["kind"] == "tensor" for t in out["inputs"]):
+        raise Problem("there is no tensor among its inputs and weights, so that no answer could depend on anything")
     positive_ranges(weights)
     out.update(parameters=list(weights.values()), outputs=[], state=[], changes=[], expr=None, unknown=[],
                notes=found.notes)

@@ -115,8 +115,9 @@ class OnCpu(TorchFunctionMode):
 
 
 class Making(Watching):
-    def __init__(self):
+    def __init__(self, limit=LIMIT):
         super().__init__()
+        self.limit = limit
         self.origins = {}       # of a storage
         self.alive = []         # storages, so that no address comes twice
         self.on_cpu = OnCpu()
@@ -196,9 +197,8 @@ class Making(Watching):
         large = self.large(func, args, kwargs, tensors)
         return func(*args, **kwargs) if large is None else large
 
-    @staticmethod
-    def large(func, args, kwargs, tensors):
-        """The result without memory, if it would be over LIMIT."""
+    def large(self, func, args, kwargs, tensors):
+        """The result without memory, if it would be over the limit."""
         if not tensors and not any(a.name == "device" for a in func._schema.arguments):
             return None
         try:
@@ -211,7 +211,7 @@ class Making(Watching):
         except Exception:       # no such form of it: then it is made
             return None
         sizes = [t.numel() for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        return out if sizes and max(sizes) > LIMIT else None
+        return out if sizes and max(sizes) > self.limit else None
 
     def note(self, func, args, kwargs, tensors, out):
         name = func._schema.name.split("::")[-1]

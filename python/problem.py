@@ -13,7 +13,7 @@ import types
 
 import torch
 
-from kwright.made import Making
+from kwright.made import LIMIT, Making
 
 DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
           torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}
@@ -28,6 +28,9 @@ RESERVED |= {"inf", "nan", "pi", "True", "False", "None", "newaxis"} | set(DTYPE
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "half", "double", "float",
     "int", "long", "short"}
 
+
+VALUES_MOST = 1 << 26       # elements of a tensor whose values are asked for
+WITHOUT_VALUES = re.compile(r"\bmeta\b|register_meta|tensor subclasses")
 
 NAME_MAX = 44       # of 48 characters, so that there is room to tell two of them apart
 
@@ -45,6 +48,10 @@ def elements(value):
 
 class Problem(Exception):
     """What is wrong with a problem, in one sentence."""
+
+
+class ValuesNeeded(Problem):
+    """It asks for values where there are none, as what is large has no memory."""
 
 
 def name_of(path):
@@ -90,24 +97,36 @@ def guarded(doing, path, call, *args, **kwargs):
     except (MemoryError, RecursionError) as e:
         raise Problem("%s runs out of %s%s" % (doing, "memory" if isinstance(e, MemoryError) else "stack", where(e, path)))
     except BaseException as e:
-        if "DataDependent" in type(e).__name__:
-            raise Problem("%s goes ways, or gives sizes, that depend on values%s" % (doing, where(e, path)))
-        raise Problem("%s raises %s: %s%s" % (doing, type(e).__name__, said(e), where(e, path)))
+        if "DataDependent" in type(e).__name__ or "DynamicOutputShape" in type(e).__name__:
+            raise ValuesNeeded("%s goes ways, or gives sizes, that depend on values%s" % (doing, where(e, path)))
+        kind = ValuesNeeded if WITHOUT_VALUES.search(str(e)) else Problem
+        raise kind("%s raises %s: %s%s" % (doing, type(e).__name__, said(e), where(e, path)))
 
 
 class Loaded:
-    """A problem whose tensors have been made as far as they need to be: model, args, kwargs, making."""
+    """A problem whose tensors have been made as far as they need to be: model, args, kwargs, making. What has over `limit` elements has no
+    memory; where the file asks for its values, it gets some, up to VALUES_MOST."""
 
-    def __init__(self, path, mode="train"):
-        self.path, self.notes = path, []
-        self.making = Making()
+    def __init__(self, path, mode="train", limit=LIMIT):
+        self.path, self.mode, self.notes = path, mode, []
+        try:
+            module = self.load(limit)
+        except ValuesNeeded:
+            if limit >= VALUES_MOST:
+                raise
+            self.notes = []
+            module = self.load(VALUES_MOST)
+        self.get_inputs = module.get_inputs
+        self.model.train(mode == "train")
+        self.names = self.argument_names()
+
+    def load(self, limit):
+        self.making = Making(limit)
         module = self.read()
         with self.making:
             self.model = self.construct(module)
             self.args, self.kwargs = self.inputs(module)
-        self.get_inputs = module.get_inputs
-        self.model.train(mode == "train")
-        self.names = self.argument_names()
+        return module
 
     def read(self):
         try:

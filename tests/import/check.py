@@ -111,6 +111,8 @@ BAD = [
     ("no group of inputs", PLAIN.replace("get_inputs", "get_input_groups").replace("[torch.randn(2, 3)]", "[]"),
      "get_input_groups() gives no list of groups"),
     ("no tensor out", PLAIN.replace("x * 2", "3"), "forward() gives no tensor"),
+    ("nothing in", PLAIN.replace("[torch.randn(2, 3)]", "[2]").replace("x * 2", "torch.ones(x)"),
+     "there is no tensor among its inputs and weights"),
     ("an input that no kernel takes", PLAIN.replace("[torch.randn(2, 3)]", "[object()]").replace("x * 2", "torch.ones(2)"),
      "get_inputs() gives a object for 'x'"),
     ("complex numbers", PLAIN.replace("torch.randn(2, 3)", "torch.randn(2, 3, dtype=torch.complex64)"), "'x' is of complex64"),
@@ -173,6 +175,11 @@ def what_inputs_are(folder):
     ok(near["dist"] in ("uniform", "normal") and near.get("sampled"), "what has no name is told from a sample", near)
 
 
+    d = told_of(folder, "(lambda x: x.masked_scatter(x < -1, x[x < -1] + 9))(torch.randn(1 << 10, 1 << 11))")
+    got = d.get("inputs", [{}])[0]
+    ok(got.get("shape") == [1 << 10, 1 << 11] and "dist" in got, "inputs whose values are asked for have some", d)
+
+
 def what_models_are(folder):
     d = told_of(folder, "torch.rand(8, 1 << 16)", "self.l(x)", "self.l = nn.Linear(1 << 16, 1 << 16)")
     weight = d["parameters"][0]
@@ -195,8 +202,16 @@ def what_models_are(folder):
     d = told_of(folder, "torch.rand(4, 3)", "torch.linalg.svd(x)[1] + torch.fft.rfft(x).abs().sum()")
     ok(d["expr"] is None and len(d["unknown"]) >= 2 and d["outputs"] == [{"name": "y", "dtype": "f32", "shape": [3]}],
        "unknown operators are listed, and the rest is described", d)
-    d = told_of(folder, "torch.rand(4, 3)", "x if x.sum() > 0 else -x")
-    ok(d.get("error") == "forward() goes ways, or gives sizes, that depend on values at line 7", "a path that values decide is refused", d)
+    for forward in ("x if x.sum() > 0 else -x", "torch.from_numpy(x.numpy() * 2)", "x * x[x > 0.5].numel()"):
+        d = told_of(folder, "torch.rand(4, 3)", forward)
+        ok(d.get("outputs") == [{"name": "y", "dtype": "f32", "shape": [4, 3]}] and d["expr"] is None and
+           "found by running it" in "".join(d["notes"]), "what asks for values is run: " + forward, d)
+    for forward in ("x.nonzero()", "x[x > 0.5]", "x[:int(x.sum())]"):
+        d = told_of(folder, "torch.rand(4, 3)", forward)
+        ok(d.get("error", "").startswith("forward() gives sizes that depend on values: ["),
+           "sizes that values decide are refused: " + forward, d)
+    d = told_of(folder, "torch.rand(1 << 14, 1 << 13)", "x if x.sum() > 0 else -x")
+    ok("134217728 elements are too many" in d.get("error", ""), "what is too large for that is told", d)
     d = told_of(folder, "torch.rand(4, 3)", "self.f(x)", "self.f = torch.nn.utils.spectral_norm(nn.Linear(3, 3))", "eval")
     ok(d.get("outputs") and d["outputs"][0]["shape"] == [4, 3], "hooks on weights do no harm", d.get("error"))
     d = asked(written(folder, "keywords", PLAIN.replace("return []\n", "return [[], {'size': 3}]\n").replace(
