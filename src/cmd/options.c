@@ -9,6 +9,8 @@
 #include "python/python.h"
 
 enum { WORDS_MAX = 64, THREADS_MAX = 1024 };
+static const double amount_max = 1e15;
+static const double time_max_ns = 1e18; /* 31 years */
 
 static const struct kw_option common[] = {
 	{ "json", KW_OPT_FLAG, offsetof(struct kw_cmd, json), NULL, "one JSON object on standard output" },
@@ -133,7 +135,8 @@ static enum kw_status unknown_option(const struct kw_syntax *s, struct kw_str na
 		       s->name);
 }
 
-static bool read_time(const char *text, int64_t *ns)
+/* ns may come out as more than time_max_ns. */
+static bool read_time(const char *text, double *ns)
 {
 	static const struct {
 		const char *unit;
@@ -149,10 +152,8 @@ static bool read_time(const char *text, int64_t *ns)
 			continue;
 		if (!kw_str_to_f64((struct kw_str){ text, n - m }, &v))
 			continue;
-		if (!(v > 0) || v * units[i].ns > 1e18)
-			return false;
-		*ns = (int64_t)ceil(v * units[i].ns);
-		return true;
+		*ns = ceil(v * units[i].ns);
+		return v > 0;
 	}
 	return false;
 }
@@ -161,6 +162,14 @@ static enum kw_status bad_value(const struct kw_option *o, const char *text, con
 				struct kw_error *err)
 {
 	return kw_fail(err, KW_ERR_USAGE, "", "--%s takes %s, not '%.100s'", o->name, want, text);
+}
+
+/* What is refused although it is such a number: beyond what is counted here. */
+static bool is_huge(const char *text, double most)
+{
+	double x;
+
+	return kw_str_to_f64(kw_str_from(text), &x) && x > most;
 }
 
 /* Inside, 0 stands for what was not given; said aloud it would look like "none at all". */
@@ -195,12 +204,12 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 		if (!kw_str_to_i64(kw_str_from(text), &v))
 			v = -1;
 		if (v < 1 || v > INT32_MAX)
-			return bad_count(o, text, "a whole number from 1", v, err);
+			return bad_count(o, text, is_huge(text, INT32_MAX) ? "a whole number from 1 to 2147483647" : "a whole number from 1", v, err);
 		*(int *)target = (int)v;
 		break;
 	case KW_OPT_COUNT_OR_NONE:
 		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0 || v > INT32_MAX)
-			return bad_value(o, text, "a whole number from 0", err);
+			return bad_value(o, text, is_huge(text, INT32_MAX) ? "a whole number from 0 to 2147483647" : "a whole number from 0", err);
 		*(int *)target = (int)v;
 		break;
 	case KW_OPT_THREADS:
@@ -212,25 +221,27 @@ static enum kw_status set(const struct kw_option *o, const char *text, void *tar
 		break;
 	case KW_OPT_SEED:
 		if (!kw_str_to_i64(kw_str_from(text), &v) || v < 0)
-			return bad_value(o, text, "a whole number from 0", err);
+			return bad_value(o, text, is_huge(text, 9e18) ? "a whole number from 0 to 9223372036854775807" : "a whole number from 0", err);
 		*(uint64_t *)target = (uint64_t)v;
 		break;
 	case KW_OPT_NUMBER:
-		if (!kw_str_to_f64(kw_str_from(text), &x) || !(x >= 0 && x < 1e15))
-			return bad_value(o, text, "a number from 0", err);
+		if (!kw_str_to_f64(kw_str_from(text), &x) || !(x >= 0 && x < amount_max))
+			return bad_value(o, text, is_huge(text, amount_max) ? "a number from 0 and below 1e15" : "a number from 0", err);
 		*(double *)target = x;
 		break;
 	case KW_OPT_AMOUNT:
 		if (!kw_str_to_f64(kw_str_from(text), &x))
 			x = -1;
-		if (!(x > 0 && x < 1e15))
-			return bad_count(o, text, "a number above 0", x == 0 ? 0 : -1, err);
+		if (!(x > 0 && x < amount_max))
+			return bad_count(o, text, is_huge(text, amount_max) ? "a number above 0 and below 1e15" : "a number above 0", x == 0 ? 0 : -1, err);
 		*(double *)target = x;
 		break;
 	case KW_OPT_TIME:
-		if (!read_time(text, &v))
+		if (read_time(text, &x) && x > time_max_ns)
+			return bad_value(o, text, "a time of 31 years at most", err);
+		if (!read_time(text, &x))
 			return bad_count(o, text, "a time such as 500ms, 60s, 2m or 1h", strspn(text, "0.msh") == strlen(text) ? 0 : -1, err);
-		*(int64_t *)target = v;
+		*(int64_t *)target = (int64_t)x;
 	}
 	return KW_OK;
 }

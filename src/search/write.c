@@ -85,10 +85,26 @@ void kw_writer_note(struct kw_writer *w, const char *fmt, ...)
 		w->history[w->history_count++] = kept;
 }
 
+/* A place in a text is shown by the text's line and a mark below it, which mean nothing beside each other. */
+static struct kw_str without_mark(struct kw_str text)
+{
+	size_t n = text.len;
+
+	if (n < 3 || text.ptr[n - 1] != '^')
+		return text;
+	for (n--; n && text.ptr[n - 1] == ' '; n--)
+		;
+	if (!n || text.ptr[n - 1] != '\n')
+		return text;
+	for (n--; n && text.ptr[n - 1] != '\n'; n--)
+		;
+	return n ? kw_str_trim((struct kw_str){ text.ptr, n }) : text;
+}
+
 /* A text that is too long ends behind a word. */
 const char *kw_writer_line(const struct kw_writer *w, const char *text, size_t most)
 {
-	struct kw_str line = kw_str_trim(kw_str_from(text));
+	struct kw_str line = without_mark(kw_str_trim(kw_str_from(text)));
 	bool cut = line.len > most;
 	char *out;
 

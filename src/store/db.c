@@ -227,8 +227,13 @@ enum kw_status kw_db_one_i64(struct kw_store *s, struct kw_error *err, int64_t *
 
 enum kw_status kw_db_begin(struct kw_store *s, struct kw_error *err)
 {
+	int moved = 0;
+
 	if (s->read_only)
 		return kw_db_fail(s, SQLITE_READONLY, err);
+	/* SQLite would go on writing into a file that nobody finds any more. */
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
+		return kw_fail(err, KW_ERR_IO, s->path, "the store was moved or removed while it was used; nothing more is written");
 	if (kw_fail_nth("KW_FAIL_WRITE"))
 		return kw_db_fail(s, SQLITE_FULL, err);
 	return kw_db_exec(s, err, "BEGIN IMMEDIATE", "");

@@ -100,7 +100,27 @@ sub two_at_once {
 	like($text, qr/^4 records, each as it was recorded/, 'and each has its records');
 }
 
+sub store_removed {
+	my $store = "$tmp/removed";
+	my $pid = start(@all, '--model', "exec:mv $store $store.away; cat $tmp/answer", '--store', $store);
+	my $code = finish($pid);
+	ok($code == 3, 'a store that is moved away ends the run', "code $code");
+	like(slurp("$tmp/err"), qr/the store was moved or removed while it was used/, 'in a sentence');
+	rename "$store.away", $store;
+	is(kwright('runs', 'resume', 1, '--store', $store, '--budget-rounds', 1), 3, 'it is still so when the model does it again');
+	rename "$store.away", $store;
+	like(scalar `$kwright runs verify --store $store`, qr/each as it was recorded/, 'what was in it is whole');
+}
+
+sub another_task {
+	my $other = $right =~ s/args=\(x, y, n:i64\)/args=(a, b, rows:i64)/r;
+	is(kwright(@all, '--model', 'replay:' . record('other', map { [coder => fenced($other)] } 1 .. 3), '--store', "$tmp/other"), 1, 'a kernel of another task');
+	like($out, qr/unknown argument 'a'; did you mean 'x'\?$/m, 'is named, without a mark that points nowhere');
+}
+
 spew("$tmp/answer", fenced($right));
+store_removed();
+another_task();
 nobody_left(KILL => -9);
 nobody_left(HUP => 4);
 nobody_left(TERM => 4);
