@@ -13,10 +13,26 @@ static json_t *curve_json(const struct kw_tune_report *r)
 
 	for (size_t i = 0; list && i < r->curve_count; i++) {
 		const struct kw_curve_point *p = &r->curve[i];
-		json_t *o = json_pack("{s:i, s:f, s:I}", "evaluations", p->evaluations, "best_ns",
+		json_t *o = json_pack("{s:i, s:i, s:f, s:I}", "evaluations", p->evaluations, "cases", p->cases, "best_ns",
 				      p->best_ns, "at_ns", (json_int_t)p->at_ns);
 
 		if (json_array_append_new(list, o) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *tune_cases_json(const struct kw_tune_report *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < r->case_count; i++) {
+		const struct kw_tune_case *c = &r->cases[i];
+
+		if (json_array_append_new(list, json_pack("{s:s, s:f, s:s, s:f, s:b}", "case", c->label, "ns", c->ns, "fastest",
+							  c->fastest ? c->fastest : "", "fastest_ns", c->fastest_ns, "apart", c->apart)) != 0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -39,7 +55,8 @@ json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_repor
 	       json_object_set_new(o, "pruned", json_integer(r->pruned)) == 0 &&
 	       json_object_set_new(o, "wrong", json_integer(r->wrong)) == 0 &&
 	       json_object_set_new(o, "best_ns", r->best_ns > 0 ? kw_json_real(r->best_ns) : json_null()) == 0 &&
-	       json_object_set_new(o, "curve", curve_json(r)) == 0;
+	       json_object_set_new(o, "first_case", r->first_case ? json_string(r->first_case) : json_null()) == 0 &&
+	       json_object_set_new(o, "cases", tune_cases_json(r)) == 0 && json_object_set_new(o, "curve", curve_json(r)) == 0;
 	if (good && json_object_size(best))
 		good = json_object_set(o, "best", best) == 0;
 	json_decref(best);

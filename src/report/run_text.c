@@ -113,7 +113,36 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 	kw_arena_release(&a);
 }
 
-/* One line a tuned candidate: its space, what was tried, and how the best time fell. */
+/* Of several cases: the mean that decided; and where one point for each case would be worth having. */
+static void tuner_cases(const json_t *cases, double mean_ns, struct kw_buf *out)
+{
+	const double worth = 1.1;
+	bool told = false;
+	char text[40], other[40];
+	size_t i;
+	json_t *c;
+
+	if (json_array_size(cases) < 2)
+		return;
+	kw_buf_printf(out, "  chosen by its mean over %zu cases, %s:", json_array_size(cases), kw_human_ns(mean_ns, text, sizeof(text)));
+	json_array_foreach(cases, i, c)
+		kw_buf_printf(out, "%s %s %s", i ? "," : "", kw_json_get_str(c, "case", "?"),
+			      kw_human_ns(kw_json_get_f64(c, "ns", 0), text, sizeof(text)));
+	kw_buf_addc(out, '\n');
+	json_array_foreach(cases, i, c) {
+		double ns = kw_json_get_f64(c, "ns", 0), least = kw_json_get_f64(c, "fastest_ns", 0);
+
+		if (!(least > 0) || ns <= worth * least || !kw_json_get_bool(c, "apart", false))
+			continue;
+		kw_buf_printf(out, "%s %s on %s (%s, not %s)", told ? "," : "  one point for each case would be faster:",
+			      kw_json_get_str(c, "fastest", "?"), kw_json_get_str(c, "case", "?"), kw_human_ns(least, text, sizeof(text)),
+			      kw_human_ns(ns, other, sizeof(other)));
+		told = true;
+	}
+	kw_buf_addz(out, told ? "; a `define` line can choose by the sizes\n" : "");
+}
+
+/* One line a tuned candidate: its space, what was tried, and how the best time fell on the case that all points were timed on. */
 static void tuner(const struct kw_report *r, struct kw_buf *out)
 {
 	size_t i, k;
@@ -122,6 +151,7 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 
 	json_array_foreach(r->tune, i, t) {
 		int64_t space = kw_json_get_i64(t, "space", 0);
+		const json_t *cases = json_object_get(t, "cases");
 		double least = 0;
 
 		kw_buf_printf(out, "tuner: %s: space %lld, tried %lld (%lld did not build, %lld wrong, "
@@ -130,18 +160,21 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 			      (long long)kw_json_get_i64(t, "failed_build", 0),
 			      (long long)kw_json_get_i64(t, "wrong", 0),
 			      (long long)kw_json_get_i64(t, "pruned", 0));
-		/* Later rungs time more cases and longer, so their points may be higher: only what fell. */
+		/* Later rungs time longer, so their points may be higher: only what fell. A mean over cases is no point of this line. */
 		json_array_foreach(json_object_get(t, "curve"), k, point) {
 			double ns = kw_json_get_f64(point, "best_ns", 0);
 
-			if (!(ns > 0) || (least > 0 && ns >= least))
+			if (!(ns > 0) || (least > 0 && ns >= least) || kw_json_get_i64(point, "cases", 1) > 1)
 				continue;
-			kw_buf_printf(out, "%s%lld: %s", least > 0 ? ", " : "; best after ",
+			if (!(least > 0) && json_array_size(cases) > 1)
+				kw_buf_printf(out, "; on %s", kw_json_get_str(t, "first_case", "?"));
+			kw_buf_printf(out, "%s%lld: %s", least > 0 ? ", " : json_array_size(cases) > 1 ? " best after " : "; best after ",
 				      (long long)kw_json_get_i64(point, "evaluations", 0),
 				      kw_human_ns(ns, text, sizeof(text)));
 			least = ns;
 		}
 		kw_buf_addc(out, '\n');
+		tuner_cases(cases, kw_json_get_f64(t, "best_ns", 0), out);
 	}
 }
 

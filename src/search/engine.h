@@ -45,6 +45,7 @@ struct kw_outcome {
 	enum kw_verdict_class cls;
 	enum kw_subclass subclass;
 	double ns;                        /* geometric mean of the timed cases' medians; 0: none */
+	double low_ns, high_ns;           /* of the first timed case: the ends of its interval */
 	double speedup, sol;
 	int64_t verdict_id;
 	bool recalled;                    /* from the store: cost nothing */
@@ -70,14 +71,20 @@ struct kw_refusal {
 };
 
 /* A right point that was only screened so far: what a spent budget leaves for the final check. */
+struct kw_case_look {
+	int index;                        /* of the task's cases */
+	const char *label;
+	double ns;                        /* of the latest look */
+};
 struct kw_screened {
 	struct kw_candidate candidate;    /* tune_values set, or NULL for the default point */
-	const char *tune, *case_label;    /* case_label: of the one case that was timed */
-	int case_index;
-	double ns;
+	const char *tune;
+	struct kw_case_look *looks;       /* by index; those that it was timed on */
+	size_t look_count;
+	double ns;                        /* geometric mean of the looks */
 };
 
-enum { KW_RANKED_MAX = 256, KW_SCREENED_MAX = 64, KW_REASONS_MAX = 512 };
+enum { KW_RANKED_MAX = 256, KW_SCREENED_MAX = 160, KW_REASONS_MAX = 512 };
 
 struct kw_search {
 	const struct kw_task *task;
@@ -126,9 +133,10 @@ struct kw_search {
 enum kw_status kw_search_evaluate(struct kw_search *s, const struct kw_candidate *c, const char *label,
 				  const struct kw_judge_opts *o, struct kw_verdict *v, struct kw_outcome *out,
 				  struct kw_error *err);
-/* A quick look at a candidate's default point, on the first perf case that it can be judged on. */
-enum kw_status kw_search_screen(struct kw_search *s, const struct kw_candidate *c, struct kw_verdict *v, struct kw_outcome *out,
-				struct kw_error *err);
+/* A quick look at a candidate's default point, on the first perf case that it can be judged on; where it takes there at most limit_ns (0:
+ * whatever it takes), on the others too. v, out: of the last look, the first that was not right ends it. *p: what was timed. */
+enum kw_status kw_search_screen(struct kw_search *s, const struct kw_candidate *c, double limit_ns, struct kw_verdict *v,
+				struct kw_outcome *out, struct kw_screened *p, struct kw_error *err);
 /* The label of a screening on a perf case: other cases than the first have labels of their own. NULL: out of memory. */
 const char *kw_search_label(struct kw_search *s, const char *rung, int perf_case);
 /* Before the next few are evaluated under a label: compiles at once those that are not judged yet; false: none. perf_case: as
@@ -179,6 +187,15 @@ void kw_search_note_screened(struct kw_search *s, const struct kw_candidate *c, 
 			     const struct kw_verdict *v, const struct kw_outcome *out);
 /* Its search is over: its points that were not judged in full lost. */
 void kw_search_forget_screened(struct kw_search *s, const char *candidate_sha);
+/* Adds a look of the latest time, or renews it. */
+enum kw_status kw_screened_add(struct kw_screened *p, int index, const char *label, double ns, struct kw_arena *a, struct kw_error *err);
+/* Of two that were only looked at, whether a is to be preferred: more of the cases first, as the ranking has it. Times of different cases are
+ * not compared: of equally many, those of earlier cases come first. */
+bool kw_screened_better(const struct kw_screened *a, const struct kw_screened *b);
+/* Of what was only screened, the one to prove first. A case that one point alone was looked at on, when a budget ended, decides nothing. */
+const struct kw_screened *kw_search_first_screened(const struct kw_search *s);
+/* Its time as a share of a verdict's, by their geometric means over the cases that both were timed on; 0: there are none. */
+double kw_screened_share(const struct kw_screened *p, const struct kw_verdict *v);
 
 /* Takes the verdict over (v: heap) and sorts it in. NULL when the table is full of better ones (v is released then). A row may go
  * later, for better ones: hold its hash, not its address. */

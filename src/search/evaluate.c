@@ -171,6 +171,11 @@ static void fill_outcome(const struct kw_verdict *v, struct kw_outcome *out)
 	out->cls = v->cls;
 	out->subclass = v->subclass;
 	out->ns = v->cls == KW_V_OK ? kw_search_mean_ns(v) : 0.0;
+	for (size_t i = 0; i < v->case_count && out->high_ns == 0.0; i++)
+		if (v->cases[i].perf && v->cases[i].has_times) {
+			out->low_ns = v->cases[i].times.ci_low_ns;
+			out->high_ns = v->cases[i].times.ci_high_ns;
+		}
 	out->speedup = v->geomean_speedup;
 	out->sol = v->geomean_sol;
 	out->cached = v->build_cached;

@@ -8,7 +8,8 @@
 
 #include "base/alloc.h"
 
-enum { LIST_MAX = 16, TEXT_MAX = 1 << 16, PROOFS_MAX = 4 };
+/* PROOFS_OF_ONE_MAX: of one candidate's points, so that there are proofs left for others. */
+enum { LIST_MAX = 16, TEXT_MAX = 1 << 16, PROOFS_MAX = 4, PROOFS_OF_ONE_MAX = 3 };
 
 struct handed {
 	const struct kw_ranked *row;
@@ -104,33 +105,54 @@ static enum kw_status final_check(struct kw_search *s, struct kw_ranked *row, bo
 	return status;
 }
 
-/* Whether a screened point looks faster than the best of what was judged in full, on the case that it was timed on. */
+/* Whether a screened point looks better than the best of what was judged in full: it serves more cases, or is faster on those that both were
+ * timed on. What was looked at on some of its cases only may lose to that one yet, once it is proven on all. */
 static bool ahead(const struct kw_search *s, const struct kw_screened *p)
 {
-	const struct kw_verdict *v = NULL;
+	double share;
 
-	for (size_t i = 0; i < s->ranked_count && !v; i++)
-		v = s->ranked[i].refused ? NULL : s->ranked[i].verdict;
-	if (!v)
-		return true;
-	for (size_t i = 0; i < v->case_count; i++)
-		if (v->cases[i].has_times && v->cases[i].label && strcmp(v->cases[i].label, p->case_label) == 0)
-			return p->ns < v->cases[i].times.median_ns;
-	return false;
+	for (size_t i = 0; i < s->ranked_count; i++)
+		if (!s->ranked[i].refused) {
+			share = kw_screened_share(p, s->ranked[i].verdict);
+			return p->look_count > (size_t)s->ranked[i].covered || (share > 0.0 && share < 1.0);
+		}
+	return true;
+}
+
+struct proofs {
+	int left;
+	char of[PROOFS_MAX][KW_SHA256_HEX]; /* whose points were checked */
+	size_t count;
+};
+
+static void note_proof(struct kw_search *s, struct proofs *p, const char *sha)
+{
+	int n = 1;
+
+	p->left--;
+	for (size_t i = 0; i < p->count; i++)
+		n += strcmp(p->of[i], sha) == 0;
+	if (p->count < PROOFS_MAX)
+		snprintf(p->of[p->count++], KW_SHA256_HEX, "%s", sha);
+	if (n == PROOFS_OF_ONE_MAX)
+		kw_search_forget_screened(s, sha);
 }
 
 /* The final check of the best screened point, of the next where it is refused; the first to pass gets into the ranking. */
-static enum kw_status prove_screened(struct kw_search *s, int *proofs_left, struct kw_error *err)
+static enum kw_status prove_screened(struct kw_search *s, struct proofs *proofs, struct kw_error *err)
 {
 	enum kw_status status = KW_OK;
 	bool passed = false;
 
 	/* A refused point leaves the list (kw_search_note_screened), and so does one that passed. */
-	while (s->screened_count && *proofs_left > 0 && !passed && status == KW_OK && ahead(s, &s->screened[0])) {
-		struct kw_ranked row = { .candidate = s->screened[0].candidate, .tune = s->screened[0].tune };
+	while (s->screened_count && proofs->left > 0 && !passed && status == KW_OK) {
+		const struct kw_screened *p = kw_search_first_screened(s);
+		struct kw_ranked row = { .candidate = p->candidate, .tune = p->tune };
 
-		(*proofs_left)--;
+		if (!ahead(s, p))
+			break;
 		status = final_check(s, &row, &passed, err);
+		note_proof(s, proofs, row.candidate.sha256);
 		if (passed)
 			kw_search_rank(s, &row.candidate, row.tune, row.verdict);
 	}
@@ -204,7 +226,9 @@ static enum kw_status finish_part(struct kw_search *s, struct kw_search_result *
 	if (s->ranked_count) {
 		best.row = &s->ranked[0];
 	} else if (s->screened_count) {
-		screened = (struct kw_ranked){ .candidate = s->screened[0].candidate, .tune = s->screened[0].tune };
+		const struct kw_screened *p = kw_search_first_screened(s);
+
+		screened = (struct kw_ranked){ .candidate = p->candidate, .tune = p->tune };
 		best.row = &screened;
 	} else {
 		none_right(s);
@@ -219,7 +243,7 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 {
 	struct handed handed[LIST_MAX];
 	size_t count = 0;
-	int proofs_left = s->stop == KW_RUN_BUDGET ? PROOFS_MAX : 0;
+	struct proofs proofs = { .left = s->stop == KW_RUN_BUDGET ? PROOFS_MAX : 0 };
 	enum kw_status status;
 
 	if (s->opts->as_part)
@@ -227,10 +251,10 @@ enum kw_status kw_search_finish(struct kw_search *s, struct kw_search_result *ou
 	s->handing_over = true;
 	s->upcoming = s->ranked_count > 0 || s->screened_count > 0;
 	do {
-		status = prove_screened(s, &proofs_left, err);
+		status = prove_screened(s, &proofs, err);
 		if (status == KW_OK)
 			status = prove_ranked(s, handed, &count, err);
-	} while (status == KW_OK && count == 0 && s->screened_count && proofs_left > 0);
+	} while (status == KW_OK && count == 0 && s->screened_count && proofs.left > 0);
 	if (status == KW_NO)
 		return KW_OK; /* interrupted: s->stop says so */
 	if (status != KW_OK)

@@ -1,6 +1,6 @@
 /* Strategy `ladder`: many cheap looks first, few dear ones last.
  *
- * Rung 1 asks for many kernels and gives each a quick look at one case. The fastest third goes on to rung 2, where each gets a child,
+ * Rung 1 asks for many kernels and gives each a quick look at every perf case. The fastest third goes on to rung 2, where each gets a child,
  * looked at likewise. The fastest few of all are then tuned and judged in full, a round each. */
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@ enum { WIDTH = 8, PROMOTED_PART = 3, FINALISTS = 3, RUNGS_MAX = 2 * KW_BATCH_MAX
 struct climber {
 	struct kw_candidate candidate;
 	const char *what;
-	double ns;
+	struct kw_screened p;
+	size_t turn;
 };
 struct state {
 	struct kw_writer w;
@@ -34,22 +35,27 @@ static int by_ns(const void *a, const void *b)
 {
 	const struct climber *p = a, *q = b;
 
-	return p->ns < q->ns ? -1 : p->ns > q->ns;
+	if (kw_screened_better(&p->p, &q->p))
+		return -1;
+	return kw_screened_better(&q->p, &p->p) ? 1 : p->turn < q->turn ? -1 : p->turn > q->turn;
 }
 
 /* A quick look; what is right climbs. */
 static enum kw_status look(struct kw_search *s, struct state *st, const struct kw_candidate *c, const char *what, struct kw_error *err)
 {
+	struct kw_screened p;
 	struct kw_verdict v;
 	struct kw_outcome out;
 	enum kw_status status;
 
 	kw_verdict_init(&v);
-	status = kw_search_screen(s, c, &v, &out, err);
-	if (status == KW_OK && out.cls == KW_V_OK && out.ns > 0 && st->count < RUNGS_MAX)
-		st->at[st->count++] = (struct climber){ *c, what, out.ns };
-	else if (status == KW_OK && out.cls != KW_V_OK)
+	status = kw_search_screen(s, c, 0, &v, &out, &p, err);
+	if (status == KW_OK && out.cls == KW_V_OK && p.look_count && st->count < RUNGS_MAX) {
+		st->at[st->count] = (struct climber){ *c, what, p, st->count };
+		st->count++;
+	} else if (status == KW_OK && out.cls != KW_V_OK) {
 		kw_writer_note(&st->w, "%s: REFUSED, %s: %s", what, kw_verdict_name(out.cls), v.summary);
+	}
 	kw_verdict_release(&v);
 	return status;
 }

@@ -48,11 +48,19 @@ struct kw_search_opts {
 	void (*progress)(void *arg, const struct kw_progress *p);
 	void *progress_arg;
 };
-/* One point of the tuner's curve: after how many evaluations the best was how fast. */
+/* One point of the tuner's curve: after how many points of the space the best was how fast. */
 struct kw_curve_point {
 	int evaluations;
+	int cases;                        /* that best_ns is the mean of; 1: of first_case */
 	double best_ns;
 	int64_t at_ns;
+};
+/* A perf case that took part in the choice: the time of the chosen point there, and the fastest of those that came as far. */
+struct kw_tune_case {
+	const char *label;
+	double ns, fastest_ns;
+	const char *fastest;              /* as kw_plan_tune_text */
+	bool apart;                       /* their intervals are */
 };
 struct kw_tune_report {
 	const char *candidate;
@@ -61,7 +69,10 @@ struct kw_tune_report {
 	struct kw_curve_point *curve;
 	size_t curve_count;
 	int64_t *best_values;             /* plan order */
-	double best_ns;
+	double best_ns;                   /* geometric mean over cases */
+	const char *first_case;           /* the one that all points were timed on; NULL: none */
+	struct kw_tune_case *cases;
+	size_t case_count;
 };
 struct kw_tune_result {
 	struct kw_tune_report report;

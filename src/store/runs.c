@@ -175,7 +175,7 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 
 /* The best verdict of a run: right, by the most thorough effort that there is; of those that were proven the one that heads
  * the result, else the fastest. A point that was refused by any effort is none, and of a run that is over neither is one
- * that was only screened. */
+ * that was only screened. A look at another case than the first ('@' in its label) has a time that is not to be compared. */
 #define BEST(what) \
 	"(SELECT v." what " FROM verdicts v JOIN runs r ON r.id = v.run_id" \
 	" WHERE v.run_id = runs.id AND v.class = 'ok' AND v.median_ns > 0" \
@@ -183,7 +183,8 @@ enum kw_status kw_store_run_end(struct kw_store *s, int64_t id, enum kw_run_stat
 	" AND NOT EXISTS (SELECT 1 FROM verdicts w INDEXED BY verdicts_run WHERE w.run_id = v.run_id" \
 	" AND w.candidate_sha = v.candidate_sha AND w.class NOT IN ('ok', 'not_applicable')" \
 	" AND (w.tune = v.tune OR w.class = 'cheat'))" \
-	" ORDER BY CASE v.effort WHEN 'final' THEN 0 WHEN 'full' THEN 1 ELSE 2 END," \
+	" ORDER BY CASE v.effort WHEN 'final' THEN 0 WHEN 'full' THEN 1" \
+	" ELSE 2 + (instr(v.effort, '@') > 0) END," \
 	" ifnull(v.candidate_sha = json_extract(r.result, '$[0].candidate')" \
 	" AND v.tune = json_extract(r.result, '$[0].tune'), 0) DESC, v.median_ns, v.id LIMIT 1)"
 #define RUN_COLUMNS \

@@ -4,7 +4,8 @@
  *     //! ns 1000            time of the perf case at the default point
  *     //! per STEP 16 500    this much more for every factor of two that STEP is away from 16
  *     //! fails STEP 64      does not build there             //! wrong STEP 8   wrong there
- *     //! verdict CLASS/SUB  at every effort                  //! final CLASS/SUB  at the final one only */
+ *     //! verdict CLASS/SUB  at every effort                  //! final CLASS/SUB  at the final one only
+ * Each may be of one perf case of several: `//! per@2 STEP 16 500` is about the second. */
 #ifndef KW_TESTS_SEARCH_WORLD_H
 #define KW_TESTS_SEARCH_WORLD_H
 
@@ -21,7 +22,7 @@ static const char world_task_text[] =
 	"inputs:\n  x: { dtype: f32, shape: [n] }\n"
 	"outputs:\n  y: { dtype: f32, shape: [n] }\n"
 	"reference:\n  expr: |\n    y = x\n"
-	"perf: [ { n: 1024 } ]\ncheck: [ { n: 3 } ]\n";
+	"check: [ { n: 3 } ]\n";
 
 struct world {
 	struct kw_task task;
@@ -35,6 +36,8 @@ struct world {
 	int fail_at;                       /* the machine fails there */
 	int64_t takes_ns;                  /* an evaluation; it really sleeps */
 	int64_t limits_ns[3];              /* how long the last one of an effort was allowed to time a case */
+	int looks[4];                      /* screened on the first perf cases */
+	int unfit;                         /* that perf case, from 1, does not fit this machine; 0: all do */
 	const char *ahead[256];            /* what was built ahead: "name tune" */
 	int ahead_count, batches;
 	bool no_cache;                     /* nothing that was built is found again */
@@ -62,8 +65,22 @@ static void set_class(struct kw_verdict *v, const char *word)
 	}
 }
 
+/* A line without its "@2"; false: it is about another case. */
+static bool about_case(char *text, size_t k)
+{
+	size_t word = strncmp(text, "//! ", 4) == 0 ? 4 + strcspn(text + 4, " @") : 0;
+	char *end;
+
+	if (!word || text[word] != '@')
+		return true;
+	if (strtoul(text + word + 1, &end, 10) != k + 1)
+		return false;
+	memmove(text + word, end, strlen(end) + 1);
+	return true;
+}
+
 /* Reads the //! lines; the time at this point. */
-static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, struct kw_verdict *v)
+static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, size_t k, struct kw_verdict *v)
 {
 	struct kw_str rest = { c->source, c->source_len }, line;
 	double ns = 1000.0;
@@ -74,6 +91,8 @@ static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, 
 		double number;
 
 		snprintf(text, sizeof(text), KW_STR_FMT, KW_STR_ARG(line));
+		if (!about_case(text, k))
+			continue;
 		if (sscanf(text, "//! ns %lf", &number) == 1)
 			ns = number;
 		if (sscanf(text, "//! per %63s %lld %lf", name, &value, &number) == 3)
@@ -115,20 +134,47 @@ static bool world_built(struct world *w, const struct kw_candidate *c)
 	return false;
 }
 
+/* One perf case; false: it is no plan. */
+static bool world_case(struct world *w, const struct kw_candidate *c, const struct kw_judge_opts *o, size_t k, struct kw_verdict *v)
+{
+	const struct kw_case *at = &w->task.cases[k];
+	struct kw_case_result *r = &v->cases[v->case_count];
+	struct kw_tune_point point = { c->tune_values, c->plan.tune_count };
+	struct kw_bound_plan bound;
+	int64_t base[4] = { 0 };
+	struct kw_view views[2] = { { .dtype = KW_F32, .shape = { 1, { at->dims[0] } }, .stride = { 1 }, .base = base },
+				    { .dtype = KW_F32, .shape = { 1, { at->dims[0] } }, .stride = { 1 }, .base = base } };
+	double ns;
+
+	if (kw_plan_bind(&c->plan, &w->task, at, views, &point, NULL, &w->arena, &bound, NULL) != KW_OK)
+		return false;
+	*r = (struct kw_case_result){ .label = at->label, .perf = true, .verdict = KW_V_NOT_APPLICABLE };
+	v->case_count++;
+	if (!bound.applicable || w->unfit == (int)k + 1)
+		return true;
+	ns = behave(c, o->effort, k, v);
+	r->verdict = KW_V_OK;
+	r->has_times = true;
+	r->dims = kw_arena_copy(&v->arena, at->dims, sizeof(int64_t));
+	r->dim_count = 1;
+	r->times.median_ns = r->times.ci_low_ns = r->times.ci_high_ns = r->times.min_ns = ns;
+	r->times.method = "single";
+	return true;
+}
+
 static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, const struct kw_judge_opts *o,
 				     struct kw_verdict *v, struct kw_error *err)
 {
 	struct world *w = arg;
-	struct kw_case_result *r = kw_arena_calloc(&v->arena, 1, sizeof(*r));
-	struct kw_bound_plan bound;
-	struct kw_tune_point point = { c->tune_values, c->plan.tune_count };
-	int64_t base[4] = { 0 };
-	struct kw_view views[2] = { { .dtype = KW_F32, .shape = { 1, { 1024 } }, .stride = { 1 }, .base = base },
-				    { .dtype = KW_F32, .shape = { 1, { 1024 } }, .stride = { 1 }, .base = base } };
+	size_t first = o->only_case < 0 ? 0 : (size_t)o->only_case, count = o->only_case < 0 ? w->task.perf_count : first + 1;
+	bool any = false;
 	double ns;
 
+	if (o->effort == KW_EFFORT_SCREEN && o->only_case < 0)
+		count = 1;
 	w->calls++;
 	w->screens += o->effort == KW_EFFORT_SCREEN;
+	w->looks[first < 4 ? first : 3] += o->effort == KW_EFFORT_SCREEN;
 	w->fulls += o->effort == KW_EFFORT_FULL;
 	w->finals += o->effort == KW_EFFORT_FINAL;
 	w->limits_ns[o->effort] = o->time_limit_ns;
@@ -140,24 +186,23 @@ static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, co
 		nanosleep(&(struct timespec){ .tv_nsec = (long)w->takes_ns }, NULL);
 	v->total_ns = w->takes_ns;
 	v->build_cached = !w->no_cache && world_built(w, c);
-	ns = behave(c, o->effort, v);
-	if (kw_plan_bind(&c->plan, &w->task, &w->task.cases[0], views, &point, NULL, &w->arena, &bound, err) != KW_OK)
-		return KW_ERR_BUG;
-	if (!bound.applicable)
-		v->cls = KW_V_NOT_APPLICABLE;
 	v->task_name = w->task.name;
 	v->backend = "c";
 	v->device = "cpu";
 	v->when_ms = 1;
-	if (v->cls != KW_V_OK)
+	v->cases = kw_arena_calloc(&v->arena, w->task.perf_count, sizeof(*v->cases));
+	for (size_t k = first; k < count; k++)
+		if (!world_case(w, c, o, k, v))
+			return KW_ERR_BUG;
+	for (size_t k = 0; k < v->case_count; k++)
+		any = any || v->cases[k].verdict == KW_V_OK;
+	if (!any && v->cls == KW_V_OK)
+		v->cls = KW_V_NOT_APPLICABLE;
+	if (v->cls != KW_V_OK) {
+		v->case_count = 0;
 		return KW_OK;
-	*r = (struct kw_case_result){ .label = w->task.cases[0].label, .perf = true, .has_times = true };
-	r->dims = kw_arena_copy(&v->arena, w->task.cases[0].dims, sizeof(int64_t));
-	r->dim_count = 1;
-	r->times.median_ns = r->times.ci_low_ns = r->times.ci_high_ns = r->times.min_ns = ns;
-	r->times.method = "single";
-	v->cases = r;
-	v->case_count = 1;
+	}
+	ns = kw_search_mean_ns(v);
 	v->geomean_speedup = o->with_baselines ? 10000.0 / ns : 0.0;
 	v->geomean_sol = 100.0 / ns;
 	return KW_OK;
@@ -178,7 +223,8 @@ static enum kw_status world_propose(void *arg, struct kw_arena *a, struct kw_pro
 	return KW_OK;
 }
 
-static void world_init(struct world *w, const char *goal)
+/* cases: the sizes of its perf cases, as the task file has them. */
+static void world_init_cases(struct world *w, const char *goal, const char *cases)
 {
 	char text[1000];
 	struct kw_error err = { 0 };
@@ -188,9 +234,14 @@ static void world_init(struct world *w, const char *goal)
 	snprintf(w->hardware.name, sizeof(w->hardware.name), "test machine");
 	w->ports = (struct kw_search_ports){ .arg = w, .evaluate = world_evaluate, .propose = world_propose,
 					     .hardware = &w->hardware };
-	snprintf(text, sizeof(text), "%s%s", world_task_text, goal);
+	snprintf(text, sizeof(text), "%sperf: [ %s ]\n%s", world_task_text, cases, goal);
 	if (kw_task_parse_yaml(&w->task, "world.yaml", text, strlen(text), &err) != KW_OK)
 		diag("%s: %s", err.where, err.text);
+}
+
+__attribute__((unused)) static void world_init(struct world *w, const char *goal)
+{
+	world_init_cases(w, goal, "{ n: 1024 }");
 }
 
 __attribute__((unused)) static void world_add(struct world *w, const char *name, const char *lines)

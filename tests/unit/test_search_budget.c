@@ -38,6 +38,25 @@ static void add_three(struct world *w)
 	world_add(w, "last", "//@ tune STEP in {2, 4, 8, 16} default 2\n//! ns 700\n//! per STEP 8 600");
 }
 
+static const char two_cases[] = "{ n: 1024 }, { n: 64 }";
+
+/* Two whose best points over both cases are not those of the first. */
+static void add_two(struct world *w)
+{
+	world_add(w, "first", "//@ tune STEP in {4, 8, 16, 32} default 4\n//! ns 900\n//! per@1 STEP 16 100\n//! per@2 STEP 8 300");
+	world_add(w, "last", "//@ tune STEP in {2, 4, 8, 16, 32} default 2\n//! ns 700\n//! per@1 STEP 32 60\n//! per@2 STEP 2 90\n"
+			     "//! wrong@2 STEP 16");
+}
+
+static void init_for(struct world *w, bool several)
+{
+	world_init_cases(w, "", several ? two_cases : "{ n: 1024 }");
+	if (several)
+		add_two(w);
+	else
+		add_three(w);
+}
+
 /* The best verdict of the store, which reports show. */
 static bool stored_best(struct kw_store *s, int64_t run_id, struct kw_verdict_row *v)
 {
@@ -231,15 +250,14 @@ static void test_rounds(void)
 
 /* For each budget, a fault of the machine at each evaluation in turn, also in the final check: the resumed run has judged as
  * much and ends as the one that ran through. */
-static void test_resumed(void)
+static void test_resumed(bool several)
 {
 	struct world w;
 	struct kw_search_result whole, r;
 	struct kw_error err = { 0 };
 
-	world_init(&w, "");
-	add_three(&w);
-	for (int n = 1; n <= 12; n++) {
+	init_for(&w, several);
+	for (int n = 1; n <= (several ? 30 : 12); n++) {
 		struct kw_budget b = { .max_evaluations = n };
 		struct kw_store *s = open_store();
 		int64_t id;
@@ -305,7 +323,7 @@ static void test_more(void)
 }
 
 /* In a child: the flag of an interrupt stays for the life of a process. */
-static void interrupted_child(const char *store_dir, int at)
+static void interrupted_child(const char *store_dir, int at, bool several)
 {
 	struct world w;
 	struct kw_store *s = NULL;
@@ -314,8 +332,7 @@ static void interrupted_child(const char *store_dir, int at)
 	bool good;
 
 	kw_interrupt_install();
-	world_init(&w, "");
-	add_three(&w);
+	init_for(&w, several);
 	w.interrupt_at = at;
 	good = kw_store_open(store_dir, false, &s, &err) == KW_OK &&
 	       run(&w, s, 0, (struct kw_budget){ 0 }, &r, &err) == KW_ERR_INTERRUPTED && r.run_id == 1 &&
@@ -325,7 +342,7 @@ static void interrupted_child(const char *store_dir, int at)
 	_exit(good ? 0 : 1);
 }
 
-static void test_interrupted(void)
+static void test_interrupted(bool several)
 {
 	struct world w;
 	struct kw_search_result whole, r;
@@ -333,8 +350,7 @@ static void test_interrupted(void)
 	struct kw_store *s = open_store();
 	int calls, same = 0, kept = 0;
 
-	world_init(&w, "");
-	add_three(&w);
+	init_for(&w, several);
 	run(&w, s, 0, (struct kw_budget){ 0 }, &whole, &err);
 	calls = w.calls;
 	kw_store_close(s);
@@ -344,12 +360,12 @@ static void test_interrupted(void)
 		int status = 0;
 		pid_t pid;
 
-		snprintf(name, sizeof(name), "int%d", at);
+		snprintf(name, sizeof(name), "int%d-%d", several, at);
 		dir = temp_file(name);
 		fflush(stdout);
 		pid = fork();
 		if (pid == 0)
-			interrupted_child(dir, at);
+			interrupted_child(dir, at, several);
 		waitpid(pid, &status, 0);
 		kept += WIFEXITED(status) && WEXITSTATUS(status) == 0;
 		if (kw_store_open(dir, false, &s, &err) != KW_OK)
@@ -376,7 +392,7 @@ static void test_tune_alone(void)
 	world_add(&w, "k", "//@ tune STEP in {4, 8, 16, 32, 64} default 4\n//! ns 900\n//! per STEP 16 400\n//! wrong STEP 8");
 	world_add(&w, "bad", "//@ tune STEP in {4, 8} default 4\n//! verdict wrong/nan");
 	world_add(&w, "plain", "//! verdict wrong/nan");
-	for (int n = 0; n <= 8; n++) {
+	for (int n = 0; n <= 9; n++) {
 		struct kw_store *s = open_store();
 		struct kw_search_opts o = { .backend = "c", .device = "cpu", .budget.max_evaluations = n };
 		struct kw_run_row row = { .task_name = "t", .strategy = "tune FILE", .options = "{}" };
@@ -390,7 +406,7 @@ static void test_tune_alone(void)
 		       "tuned alone, %d evaluations", n);
 		ok(r.right && w.fulls == 1, "%d: the best point is judged in full", n);
 		ok(n == 0 || w.calls <= (n > 1 ? n : 2), "%d: not one more (%d)", n, w.calls);
-		is_int(r.state, n == 0 || n > 7 ? KW_RUN_EXHAUSTED : KW_RUN_BUDGET, "%d: why it ended", n);
+		is_int(r.state, n == 0 || n > 8 ? KW_RUN_EXHAUSTED : KW_RUN_BUDGET, "%d: why it ended", n);
 		kw_store_run_end(s, id, r.state, NULL, &err);
 		ok(stored_best(s, id, &v) && strcmp(v.effort, "full") == 0, "%d: and is the best of the store", n);
 		w.calls = 0;
@@ -413,9 +429,11 @@ int main(void)
 	test_time();
 	test_end();
 	test_rounds();
-	test_resumed();
+	test_resumed(false);
+	test_resumed(true);
 	test_more();
-	test_interrupted();
+	test_interrupted(false);
+	test_interrupted(true);
 	test_tune_alone();
 	return done();
 }

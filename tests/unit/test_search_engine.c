@@ -117,6 +117,29 @@ static void test_goal_and_convergence(void)
 	world_release(&w);
 }
 
+/* The order of the patterns, and which are hopeless, is decided by all cases too. */
+static void test_patterns_over_cases(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct kw_error err = { 0 };
+	struct kw_store *s = open_store("cases");
+
+	world_init_cases(&w, "", "{ n: 1024 }, { n: 8 }");
+	world_add(&w, "narrow", "//! ns@1 100000\n//! ns@2 900");
+	world_add(&w, "even", "//! ns@1 110000\n//! ns@2 100");
+	world_add(&w, "far", "//! ns@1 900000\n//! ns@2 1");
+	is_int(run(&w, s, 0, NULL, &r, &err), KW_OK, "three patterns, two cases");
+	is_str(r.rounds[0].step, "even", "the best over both is the first");
+	is_str(r.best.name, "even", "and wins");
+	is_int(r.round_count, 2, "the next is not hopeless for being slow where the best is slow as well");
+	is_int(w.looks[1], 2, "what is far behind on the first case is not looked at on the other");
+	has_str(r.reasons[1], "far: not tuned, its default point takes 8.2 times as long", "and is hopeless by that case");
+	kw_search_result_release(&r);
+	kw_store_close(s);
+	world_release(&w);
+}
+
 static void test_fallback(void)
 {
 	struct world w;
@@ -320,6 +343,7 @@ int main(void)
 	test_best();
 	test_states();
 	test_goal_and_convergence();
+	test_patterns_over_cases();
 	test_fallback();
 	test_last();
 	test_require();

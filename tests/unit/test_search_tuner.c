@@ -2,6 +2,7 @@
 #include "tap.h"
 #include "search_world.h"
 
+#include "base/clock.h"
 #include "search/space.h"
 
 static struct kw_store *store, *memory;
@@ -140,6 +141,185 @@ static void test_no_space(void)
 	world_release(&w);
 }
 
+static const char two_cases[] = "{ n: 1024 }, { n: 64 }";
+
+/* The fastest on the first case is far from it on the second: the mean decides, and the report says what was what. */
+static void test_all_cases(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+	struct kw_candidate *c;
+	const struct kw_curve_point *last;
+
+	world_init_cases(&w, "", two_cases);
+	world_add(&w, "threads", "//@ tune T in {64, 128, 256, 512, 1024} default 256\n"
+				 "//! ns@1 351\n//! per@1 T 512 11\n//! ns@2 391\n//! per@2 T 256 226");
+	c = &w.proposals[0].candidate;
+	is_int(tune(&w, c, NULL, &r), KW_OK, "two cases");
+	is_int(c->tune_values[0], 256, "the best over both, not of the first");
+	ok(fabs(r.best_ns - sqrt(362.0 * 391.0)) < 0.001, "its time is the mean of both (%.1f)", r.best_ns);
+	is_str(r.first_case, w.task.cases[0].label, "all points were timed on the first");
+	is_int(r.case_count, 2, "two cases decided");
+	is_str(r.cases[0].fastest, "T=512", "where another point is the fastest");
+	ok(fabs(r.cases[0].ns - 362.0) < 0.001 && fabs(r.cases[0].fastest_ns - 351.0) < 0.001, "by so much");
+	ok(r.cases[0].apart && !r.cases[1].apart, "beyond its interval");
+	is_str(r.cases[1].fastest, "T=256", "and on the second the chosen one");
+	last = &r.curve[r.curve_count - 1];
+	ok(last->cases == 2 && last->best_ns == r.best_ns, "the curve ends with the mean, and says so");
+	ok(r.curve[0].cases == 1 && fabs(r.curve[0].best_ns - 362.0) < 0.001, "it began with the default on the first case");
+	is_int(w.looks[0] + w.looks[1], 5 + 2 * 3, "three of five points are looked at on both");
+	is_int(w.limits_ns[KW_EFFORT_SCREEN], 250 * 1000000 / 2, "which share a rung's time");
+	world_release(&w);
+}
+
+/* The default is in the middle of the field on the first case, and the best over all. */
+static void test_default_stays(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+	struct kw_candidate *c;
+
+	world_init_cases(&w, "", "{ n: 1024 }, { n: 64 }, { n: 3000, large: true }");
+	world_add(&w, "many", "//@ tune T in {1, 2, 4, 8, 16, 32, 64, 128, 256} default 64\n//! ns@1 500\n//! per@1 T 1 20\n"
+			      "//! ns@2 300\n//! per@2 T 64 500\n//! ns@3 1\n");
+	world_add(&w, "last", "//@ tune T in {1, 2, 4, 8, 16} default 16\n//! ns@1 500\n//! per@1 T 1 200\n//! ns@2 300\n//! per@2 T 16 900\n");
+	c = &w.proposals[0].candidate;
+	tune(&w, c, NULL, &r);
+	is_int(c->tune_values[0], 64, "seventh of nine on the first case, it went on and won");
+	is_int(w.looks[2], 0, "a large case was not asked for");
+	tune(&w, &w.proposals[1].candidate, NULL, &r);
+	is_int(w.proposals[1].candidate.tune_values[0], 16, "and the last of five");
+	world_release(&w);
+}
+
+/* More of the cases first, as the ranking has it. */
+static void test_fewer_cases(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+	struct kw_candidate *c;
+
+	world_init_cases(&w, "", two_cases);
+	world_add(&w, "some", "//@ tune T in {1, 2, 4, 8} default 2\n//@ where n > 100 || T < 4\n//! ns 600\n//! per T 8 100");
+	world_add(&w, "one", "//@ tune T in {1, 2, 4, 8} default 2\n//@ require n > 100\n//! ns 600\n//! per T 8 100");
+	world_add(&w, "wrong", "//@ tune T in {1, 2, 4, 8} default 2\n//! ns 600\n//! per T 8 100\n//! wrong@2 T 8\n//! fails@2 T 4");
+	c = &w.proposals[0].candidate;
+	tune(&w, c, NULL, &r);
+	is_int(c->tune_values[0], 2, "the fastest of those that serve both");
+	is_int(r.case_count, 2, "which are two");
+	c = &w.proposals[1].candidate;
+	tune(&w, c, NULL, &r);
+	is_int(c->tune_values[0], 8, "of a kernel for one case the fastest");
+	is_int(r.case_count, 1, "on that one");
+	c = &w.proposals[2].candidate;
+	tune(&w, c, NULL, &r);
+	is_int(c->tune_values[0], 2, "what is wrong on the second case, or does not build there, is out");
+	ok(r.wrong == 1 && r.failed_build == 1, "and counted (%d, %d)", r.wrong, r.failed_build);
+	world_release(&w);
+	world_init_cases(&w, "", two_cases);
+	w.unfit = 1;
+	world_add(&w, "small", "//@ tune T in {1, 2, 4} default 1\n//! ns 600\n//! per@1 T 1 100\n//! per@2 T 4 100");
+	c = &w.proposals[0].candidate;
+	tune(&w, c, NULL, &r);
+	is_int(c->tune_values[0], 4, "a case that does not fit this machine has no say");
+	is_str(r.first_case, w.task.cases[1].label, "the points are timed on the next");
+	is_int(w.looks[0], 1, "and it is tried once");
+	world_release(&w);
+}
+
+/* Of a large space what is near the best point is tried too; on several cases as on one. */
+static void test_large_cases(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+
+	world_init_cases(&w, "", "{ n: 1024 }, { n: 64 }, { n: 100 }, { n: 200 }");
+	world_add(&w, "four", two_axes);
+	tune(&w, &w.proposals[0].candidate, NULL, &r);
+	ok(r.tried > 40 - 21 && r.tried < 60, "%d points", r.tried);
+	ok(r.best_ns < 0.6 * (1000 + 300 * (4 + 2 + 5)), "far better than the default (%.0f)", r.best_ns);
+	ok(w.looks[1] == w.looks[2] && w.looks[2] == w.looks[3] && w.looks[1] >= 4 && w.looks[1] <= 8,
+	   "four cases do not cost four times as much: %d points on each", w.looks[1]);
+	is_int(w.looks[0] - r.tried, w.looks[1], "as many again on the first");
+	world_release(&w);
+}
+
+/* A winner of an earlier run is chosen over all cases, and goes on though it is slow on the first. */
+static void test_known_over_cases(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+	struct kw_candidate *c;
+	int64_t was = run_id;
+
+	world_init_cases(&w, "", two_cases);
+	world_add(&w, "known", "//@ tune T in {1, 2, 4, 8, 16, 32, 64} default 1\n//! ns@1 500\n//! per@1 T 1 20\n"
+			       "//! ns@2 300\n//! per@2 T 64 100\n");
+	c = &w.proposals[0].candidate;
+	run_id = 0;
+	tune(&w, c, memory, &r);
+	ok(c->tune_values[0] < 64, "the best over all is not met, it is the last on the first case (%lld)", (long long)c->tune_values[0]);
+	kw_store_kv_put(memory, "tune", kw_arena_printf(&w.arena, "%s|test machine||0", c->sha256), "T=64", NULL);
+	c->tune_values = NULL;
+	tune(&w, c, memory, &r);
+	is_int(c->tune_values[0], 64, "as an earlier run's winner it is");
+	run_id = was;
+	world_release(&w);
+}
+
+static enum kw_status tune_within(struct world *w, struct kw_candidate *c, int64_t limit_ns, int evaluations, struct kw_tune_report *r,
+				  const char **best)
+{
+	struct kw_search_opts o = { .backend = "c", .device = "cpu", .budget.max_evaluations = evaluations };
+	struct kw_screened table[KW_SCREENED_MAX];
+	struct kw_search s = { .task = &w->task, .opts = &o, .ports = &w->ports, .store = store, .arena = &w->arena, .screened = table,
+			       .start_ns = kw_now_ns() };
+	enum kw_status status = kw_tuner_run(&s, c, limit_ns, r, NULL, NULL);
+
+	*best = s.screened_count ? kw_search_first_screened(&s)->tune : "";
+	return status;
+}
+
+/* A time that is over leaves the default and the leader compared on every case, and no more. A budget of evaluations ends wherever it
+ * does: only cases that all were looked at on decide. */
+static void test_cut_off(void)
+{
+	struct world w;
+	struct kw_tune_report r;
+	struct kw_candidate *c;
+	const char *best;
+	int64_t was = run_id;
+
+	run_id = 0;
+	world_init_cases(&w, "", "{ n: 1024 }, { n: 64 }, { n: 100 }");
+	world_add(&w, "threads", "//@ tune T in {8, 16, 32, 64, 128, 256, 512, 1024} default 256\n"
+				 "//! ns@1 351\n//! per@1 T 512 11\n//! ns@2 391\n//! per@2 T 256 226\n//! ns@3 100\n");
+	c = &w.proposals[0].candidate;
+	w.takes_ns = 1000000;
+	is_int(tune_within(&w, c, 1, 0, &r, &best), KW_OK, "no time at all");
+	is_int(w.looks[0], 5, "five points of the first rung");
+	ok(w.looks[1] == 2 && w.looks[2] == 2, "two of them on the other cases (%d, %d)", w.looks[1], w.looks[2]);
+	is_int(c->tune_values[0], 256, "which is enough");
+	is_int(r.case_count, 3, "the first case has the first rung's time");
+	w.takes_ns = 0;
+	for (int evaluations = 2; evaluations < 24; evaluations++) {
+		bool leads = true;
+
+		w.looks[0] = w.looks[1] = w.looks[2] = 0;
+		tune_within(&w, c, 0, evaluations, &r, &best);
+		/* All eight on the first case; then three on the second: the leader, the default, the third. */
+		if (w.looks[1] == 3)
+			leads = c->tune_values[0] == 256;
+		else if (w.looks[0] == 8)
+			leads = c->tune_values[0] == 512;
+		ok(leads && w.looks[0] + w.looks[1] + w.looks[2] < evaluations, "%d evaluations: %lld", evaluations, (long long)c->tune_values[0]);
+		if (w.looks[1] >= 2)
+			is_str(best, "T=256", "%d: as what is to be proven first", evaluations);
+	}
+	run_id = was;
+	world_release(&w);
+}
+
 /* A kernel for one perf case only is tuned on that one. */
 static void test_perf_case(void)
 {
@@ -188,6 +368,12 @@ int main(void)
 	test_large();
 	test_rejected_default();
 	test_no_space();
+	test_all_cases();
+	test_default_stays();
+	test_fewer_cases();
+	test_large_cases();
+	test_known_over_cases();
+	test_cut_off();
 	test_perf_case();
 	test_known_winner();
 	kw_store_close(store);

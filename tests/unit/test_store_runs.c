@@ -68,7 +68,7 @@ static void test_counting(void)
 	struct kw_result_entry entry = { .require = "rows > 3", .candidate_sha = "c1",
 					 .tune = "T=2", .cases = "rows=4" };
 	struct kw_result_list list = { .entries = &entry, .count = 1 }, back;
-	int64_t run = new_run(s), ids[5] = { 0 };
+	int64_t run = new_run(s), ids[5] = { 0 }, other;
 	size_t count;
 	bool found;
 
@@ -77,6 +77,12 @@ static void test_counting(void)
 	put(s, 0, "c9", "", "full", 7, &ids[2], &err); /* a gap in the numbers of this run */
 	put(s, run, "c1", "T=3", "final", 25, &ids[3], &err);
 	put(s, run, "c2", "T=3", "screen", 20, &ids[4], &err);
+	other = new_run(s);
+	put(s, other, "c1", "T=1", "screen.1@2", 2, &ids[1], &err);
+	put(s, other, "c1", "T=1", "screen", 15, &ids[0], &err);
+	put(s, other, "c1", "T=3", "screen.1", 14, &ids[4], &err);
+	kw_store_run_get(s, other, &a, &r, &err);
+	is_int(r.best_verdict_id, ids[4], "a look at another case than the first is no better for its time");
 	is_int(kw_store_run_get(s, run, &a, &r, &err), KW_OK, "the run");
 	is_int(r.evaluations, 4, "counts its own verdicts, not the highest number");
 	is_int(r.best_verdict_id, ids[3], "the most thorough effort decides the best");
