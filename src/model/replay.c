@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -177,6 +178,42 @@ const struct kw_provider kw_provider_replay = {
 
 /* ---- recording ---- */
 
+/* Where whole lines end: a full disk, or a kill, may have left half a one behind them. */
+static off_t end_of_lines(int fd, off_t size)
+{
+	char chunk[4096];
+
+	while (size > 0) {
+		off_t from = size > (off_t)sizeof(chunk) ? size - (off_t)sizeof(chunk) : 0;
+		ssize_t n = pread(fd, chunk, (size_t)(size - from), from);
+
+		if (n <= 0)
+			return size;
+		for (; n > 0; n--)
+			if (chunk[n - 1] == '\n')
+				return from + n;
+		size = from;
+	}
+	return 0;
+}
+
+/* Behind the last whole line, and whole or not at all. */
+static enum kw_status append_line(int fd, const char *path, const struct kw_buf *text, struct kw_error *err)
+{
+	struct stat st;
+	bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	off_t end = is_file ? end_of_lines(fd, st.st_size) : 0;
+	enum kw_status status = KW_OK;
+
+	if (is_file && end != st.st_size && ftruncate(fd, end) < 0)
+		status = kw_fail(err, KW_ERR_IO, path, "cannot cut off half a line: %s", strerror(errno));
+	if (status == KW_OK)
+		status = kw_fd_write_all(fd, text->ptr, text->len, path, err);
+	if (status != KW_OK && is_file && ftruncate(fd, end) < 0)
+		return status; /* the next one does it */
+	return status;
+}
+
 static enum kw_status append(const char *path, json_t *line, struct kw_error *err)
 {
 	struct kw_buf text;
@@ -190,9 +227,9 @@ static enum kw_status append(const char *path, json_t *line, struct kw_error *er
 	if (status == KW_OK && text.full)
 		status = kw_fail(err, KW_ERR_NOMEM, path, "out of memory for a recording");
 	if (status == KW_OK) {
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 		status = fd < 0 ? kw_fail(err, KW_ERR_IO, path, "cannot record: %s", strerror(errno))
-				: kw_fd_write_all(fd, text.ptr, text.len, path, err);
+				: append_line(fd, path, &text, err);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -200,9 +237,21 @@ static enum kw_status append(const char *path, json_t *line, struct kw_error *er
 	return status;
 }
 
+/* A recording that was cut off in its first line is none yet. */
+static bool has_lines(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	bool has = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || end_of_lines(fd, st.st_size) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
 enum kw_status kw_record_begin(const char *path, bool more, struct kw_error *err)
 {
-	if (kw_path_exists(path))
+	if (kw_path_exists(path) && (!more || has_lines(path)))
 		return more ? KW_OK
 			    : kw_fail(err, KW_ERR_USAGE, path, "is there already; a recording does not overwrite it");
 	return append(path, json_pack("{s:i}", "recording", 1), err);

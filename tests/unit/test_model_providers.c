@@ -75,6 +75,33 @@ static void test_replay(void)
 	kw_model_close(m);
 }
 
+/* A full disk, or a kill, leaves half a line: the next one stands behind the last whole one. */
+static void test_half_line(const char *path, const struct kw_ask *q, const struct kw_answer *a)
+{
+	struct kw_buf before, after;
+	FILE *f;
+
+	kw_buf_init(&before, 1 << 20);
+	kw_buf_init(&after, 1 << 20);
+	is_int(kw_file_read(path, 1 << 20, &before, &err), KW_OK, "a recording");
+	f = fopen(path, "a");
+	fprintf(f, "{\"role\": \"coder\", \"text\": \"%6000s", "cut");
+	fclose(f);
+	is_int(kw_record_begin(path, true, &err), KW_OK, "that ends in half a line");
+	is_int(kw_record_add(path, q, a, &err), KW_OK, "gets one more");
+	is_int(kw_file_read(path, 1 << 20, &after, &err), KW_OK, "and");
+	ok(after.len > before.len && after.len < before.len + 6000 && memcmp(after.ptr, before.ptr, before.len) == 0 &&
+	   after.ptr[before.len] == '{' && !strstr(after.ptr, "   cut"), "has whole lines alone");
+	truncate(path, 5);
+	is_int(kw_record_begin(path, true, &err), KW_OK, "half a first line");
+	kw_buf_reset(&after);
+	is_int(kw_file_read(path, 1 << 20, &after, &err), KW_OK, "is");
+	is_str(after.ptr, "{\"recording\":1}\n", "written anew");
+	spew(path, before.ptr);
+	kw_buf_release(&before);
+	kw_buf_release(&after);
+}
+
 static void test_record(void)
 {
 	const char *path = kw_strdup(temp_file("made.jsonl"));
@@ -88,6 +115,7 @@ static void test_record(void)
 	is_int(kw_record_add(path, &q, &a, &err), KW_OK, "and gets a call");
 	is_int(kw_record_begin(path, false, &err), KW_ERR_USAGE, "another does not overwrite it");
 	is_int(kw_record_begin(path, true, &err), KW_OK, "but it may be gone on with");
+	test_half_line(path, &q, &a);
 	snprintf(spec, sizeof(spec), "replay:%s", path);
 	m = open_model(spec, NULL);
 	kw_model_ask(m, &q, &b, &err);
