@@ -1,4 +1,4 @@
-/* Processes that import PyTorch, started on threads before somebody waits for them. */
+/* What is begun on threads before somebody waits for it: processes that import PyTorch, and the check of a task's reference. */
 #include "judge/internal.h"
 
 #include "base/alloc.h"
@@ -14,6 +14,11 @@ struct expected {
 	bool started[KINDS];
 	bool ends;
 	struct kw_judge *j;
+	pthread_t checker;
+	bool checks;
+	const struct kw_task *t;          /* that it checks; the caller's */
+	const struct kw_expr *e;
+	uint64_t seed;
 };
 
 static void *start_reference(void *arg)
@@ -35,22 +40,57 @@ static void *start_modules(void *arg)
 	return NULL;
 }
 
-void kw_judge_expect(struct kw_judge *j, bool modules)
+static struct expected *expected_of(struct kw_judge *j)
 {
-	static void *(*const starts[KINDS])(void *) = { start_reference, start_modules };
 	struct expected *e = j->expected;
 
-	if (!e) {
-		e = j->expected = kw_calloc(1, sizeof *e);
-		if (!e)
-			return;
+	if (!e && (e = j->expected = kw_calloc(1, sizeof *e)) != NULL) {
 		e->j = j;
 		pthread_mutex_init(&e->lock, NULL);
 		pthread_cond_init(&e->over, NULL);
 	}
-	for (int i = 0; i < KINDS; i++)
+	return e;
+}
+
+void kw_judge_expect(struct kw_judge *j, bool modules)
+{
+	static void *(*const starts[KINDS])(void *) = { start_reference, start_modules };
+	struct expected *e = expected_of(j);
+
+	for (int i = 0; e && i < KINDS; i++)
 		if (!e->started[i] && (i == MODULES ? modules : kw_torch_process_begin(j)))
 			e->started[i] = pthread_create(&e->thread[i], NULL, starts[i], e) == 0;
+}
+
+static void *check(void *arg)
+{
+	struct expected *e = arg;
+
+	kw_torch_reference_ahead(e->j, e->t, e->e, e->seed);
+	return NULL;
+}
+
+void kw_judge_check_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, uint64_t seed)
+{
+	struct expected *x = expected_of(j);
+
+	kw_judge_check_over(j);
+	if (!x || !t->torch_form || !t->expr || (!j->torch && !kw_torch_process_begin(j)))
+		return;
+	x->t = t;
+	x->e = e;
+	x->seed = seed;
+	x->checks = pthread_create(&x->checker, NULL, check, x) == 0;
+}
+
+void kw_judge_check_over(struct kw_judge *j)
+{
+	struct expected *e = j->expected;
+
+	if (e && e->checks)
+		pthread_join(e->checker, NULL);
+	if (e)
+		e->checks = false;
 }
 
 void kw_expected_free(struct kw_judge *j)
@@ -59,6 +99,7 @@ void kw_expected_free(struct kw_judge *j)
 
 	if (!e)
 		return;
+	kw_judge_check_over(j);
 	pthread_mutex_lock(&e->lock);
 	e->ends = true;
 	pthread_cond_broadcast(&e->over);

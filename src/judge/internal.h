@@ -177,6 +177,7 @@ const struct kw_candidate *kw_c_reference_as_baseline(const struct work *w);
 struct torch_process;
 struct torch_values;
 enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
+void kw_torch_reference_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, uint64_t seed);
 /* What computed it, and how, as a line of the verdict. */
 void kw_torch_reference_note(struct work *w);
 void kw_torch_process_free(struct kw_judge *j);

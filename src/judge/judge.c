@@ -725,6 +725,7 @@ enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const 
 	int64_t begin = kw_now_ns();
 	enum kw_status st = KW_OK;
 
+	kw_judge_check_over(j);
 	if (o->sanitize == KW_SANITIZE_MUST && (st = kw_sanitizer_find(c->backend, w.sanitizer, err)) != KW_OK)
 		return st;
 	if (o->original && (t->torch_form == KW_TORCH_NONE || t->torch_form == KW_TORCH_LINE))

@@ -414,6 +414,7 @@ static enum kw_status build(struct server *s)
 	start = kw_now_ns();
 	kw_judge_modules_ahead(s->judge, modules);
 	start = kw_now_ns() - start;
+	kw_judge_check_ahead(s->judge, &s->entry[first].task.task, s->entry[first].task.expr, s->search.seed);
 	b.hw = &kw_judge_device(s->judge)->hardware;
 	while (status == KW_OK && started < s->builders - 1 && started < BUILDERS_MAX && (size_t)started + 1 < s->count &&
 	       pthread_create(&id[started], NULL, build_some, &b) == 0)
@@ -702,6 +703,8 @@ static enum kw_status serve_batch(struct server *s, const json_t *list)
 	}
 	kw_bench_readers_free(s->readers);
 	s->readers = NULL;
+	if (s->judge)
+		kw_judge_check_over(s->judge); /* it reads the first one's task */
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->entry[i].loaded)
 			kw_op_task_release(&s->entry[i].task);
