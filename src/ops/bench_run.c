@@ -402,6 +402,16 @@ static enum kw_status read_suite(struct bench *b)
 }
 
 /* What would fail for every item is said before the first: a backend or strategy that is none, a device that is not here. */
+/* A model that nobody can ask would make a whole suite's problems count as ones without a kernel. */
+static enum kw_status check_model(const struct bench *b)
+{
+	struct kw_agent *agent = NULL;
+	enum kw_status status = kw_op_has_model(&b->o->search.agent) ? kw_agent_new(&b->o->search.agent, &agent, b->err) : KW_OK;
+
+	kw_agent_free(agent);
+	return status;
+}
+
 static enum kw_status check(struct bench *b)
 {
 	const struct kw_backend *backend;
@@ -414,7 +424,7 @@ static enum kw_status check(struct bench *b)
 		status = kw_op_backend(name ? name : "c", &backend, b->err);
 	if (status == KW_OK && (name || !b->o->candidates))
 		status = kw_op_has_device(backend, b->err);
-	return status;
+	return status == KW_OK ? check_model(b) : status;
 }
 
 static enum kw_status finish(struct bench *b, enum kw_status status)
