@@ -11,10 +11,12 @@ import os
 import warnings
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from kwright import graph, task_text
-from kwright.problem import DTYPES, VALUES_MOST, Loaded, Problem, ValuesNeeded, guarded, name_of
+from kwright.problem import DTYPES, VALUES_MOST, Loaded, Problem, ValuesNeeded, elements, guarded, name_of
+
+SIGNS_MOST = 1 << 24    # elements of inputs, for the question which of them may be below zero
 
 
 def tensor_json(name, t, making, **more):
@@ -184,12 +186,40 @@ def import_graph(found, out, weights, fakes, args, kwargs, flat):
         w["used"] = path in used and (writer.refers_to(w["name"]) or out["expr"] is None)
 
 
+def keep_signs(found, inputs):
+    """An input of zeros is varied to both sides (made.varied). Where that alone makes a result NaN, as a sum of squares below zero does, it is not
+    below zero."""
+    zeros = [i for i in inputs if i.get("constant") == 0 and i.get("dist") == "normal"]
+    if not zeros or elements((found.args, found.kwargs)) > SIGNS_MOST:
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        try:
+            real = Loaded(found.path, found.mode, VALUES_MOST)
+            flat = graph.flat_inputs(real.names, real.args, real.kwargs)
+            _, spec = tree_flatten((tuple(real.args), real.kwargs))
+
+            def nan_with(name):
+                leaves = [torch.randn(v.shape).to(v.dtype) * 0.1 if n == name else v.clone() if isinstance(v, torch.Tensor) else v for n, v in flat]
+                args, kwargs = tree_unflatten(leaves, spec)
+                with torch.no_grad():
+                    return any(bool(t.isnan().any()) for t in tensors_of(real.model(*args, **kwargs)) if t.is_floating_point())
+            if nan_with(None):
+                return
+            for i in zeros:
+                if nan_with(i["name"]):
+                    i.update(dist="uniform", range=[0, 0.1])
+        except Exception:       # whatever it says of that, it says where it is looked at as a whole
+            return
+
+
 def describe(path, mode="train", with_graph=True):
     """The object for a file; Problem says what is wrong with it."""
     found = Loaded(path, mode)
     flat = graph.flat_inputs(found.names, found.args, found.kwargs)
     out = {"name": os.path.splitext(os.path.basename(path))[0], "mode": mode, "torch": torch.__version__}
     out["inputs"] = [input_json(name, value, found.making) for name, value in flat]
+    keep_signs(found, out["inputs"])
     weights = weights_json(found.model, found.making, {name for name, _ in flat})
     if not weights and not any(t["kind"] == "tensor" for t in out["inputs"]):
         raise Problem("there is no tensor among its inputs and weights, so that no answer could depend on anything")

@@ -171,6 +171,8 @@ def what_inputs_are(folder):
         d = told_of(folder, make)
         got = d.get("inputs", [{}])[0]
         ok(all(got.get(k) == v for k, v in want.items()), make, d.get("error", got))
+    d = told_of(folder, "torch.zeros(4, 1 << 19)", "x.sqrt() + (x - 1).abs()")
+    ok(d["inputs"][0].get("dist") == "uniform" and d["inputs"][0]["range"] == [0, 0.1], "zeros that may not be below zero are not", d["inputs"])
     near = told_of(folder, "torch.rand(1 << 22).sqrt().clamp(max=0.5)")["inputs"][0]
     ok(near["dist"] in ("uniform", "normal") and near.get("sampled"), "what has no name is told from a sample", near)
 
