@@ -597,39 +597,53 @@ static double moved_by(const struct torch_values *v, int output)
 	return size > 0 ? sqrt(off / size) : 0;
 }
 
+/* Under the lock: one more evaluation, of inputs moved in their last place or in f32; how far the output is from the exact one. */
+static enum kw_status asked_again(struct torch_values *v, const struct kw_view *inputs, bool plain, int output, double *moved,
+				  struct kw_error *err)
+{
+	struct stage *s = v->s;
+	struct kw_python_answer a = { 0 };
+	int fds[2] = { v->in.fd, v->out.fd };
+	json_t *request;
+	enum kw_status st;
+
+	hand_over(v, inputs);
+	request = run_request(s, plain, s->w->seed);
+	if (!plain)
+		json_object_set_new(request, "moved", json_true());
+	st = kw_python_ask(s->w->torch->python, request, fds, 2, kw_python_patience_ms(REFERENCE_TIMEOUT_MS), &a, err);
+	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
+		st = told(s->w->torch, s->w->t, &a, err);
+	else if (st == KW_OK)
+		*moved = moved_by(v, output);
+	memset(v->out.at, 0, v->out.bytes);
+	kw_python_answer_release(&a);
+	return st;
+}
+
+/* What pools many values hides that its inputs move, but not what rounding does between its layers: so f32 is asked too. */
 enum kw_status kw_torch_steady(struct stage *s, const struct kw_view *inputs, int output, struct kw_error *err)
 {
+	static const char *const how[][2] = { { "moves", "when inputs move in the last place of an f32" },
+					      { "is off", "where PyTorch computes it in f32" } };
 	struct torch_values *v = s->torch_values;
-	struct kw_python_answer a = { 0 };
 	char place[KW_TASK_PLACE_MAX];
 	double moved = 0;
-	json_t *request;
+	int way = 0;
 	enum kw_status st;
 
 	if (!v)
 		return KW_OK;
 	pthread_mutex_lock(&s->w->torch->lock);
 	st = ensure(v, EXACT, inputs, err);
-	if (st == KW_OK && kw_torch_is_exact(s->w)) {
-		int fds[2] = { v->in.fd, v->out.fd };
-
-		hand_over(v, inputs);
-		request = run_request(s, false, s->w->seed);
-		json_object_set_new(request, "moved", json_true());
-		st = kw_python_ask(s->w->torch->python, request, fds, 2, kw_python_patience_ms(REFERENCE_TIMEOUT_MS), &a, err);
-		if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
-			st = told(s->w->torch, s->w->t, &a, err);
-		else if (st == KW_OK)
-			moved = moved_by(v, output);
-		memset(v->out.at, 0, v->out.bytes);
-	}
+	for (way = 0; st == KW_OK && way < 2 && moved <= UNSTEADY && kw_torch_is_exact(s->w); way++)
+		st = asked_again(v, inputs, way == 1, output, &moved, err);
 	pthread_mutex_unlock(&s->w->torch->lock);
-	kw_python_answer_release(&a);
-	if (st == KW_OK && moved > UNSTEADY)
-		st = kw_fail(err, KW_ERR_INPUT, kw_task_torch_place(s->w->t, place), "'%s' of the reference moves by %.0f%% of its size when inputs move in "
-			     "the last place of an f32 (case %s): rounding decides it, and nothing can be compared with that", s->w->t->outputs[output].name,
-			     100 * moved, s->c->label);
-	return st;
+	if (st != KW_OK || moved <= UNSTEADY)
+		return st;
+	return kw_fail(err, KW_ERR_INPUT, kw_task_torch_place(s->w->t, place), "'%s' of the reference %s by %.0f%% of its size %s (case %s): "
+		       "rounding decides it, and nothing can be compared with that", s->w->t->outputs[output].name, how[way - 1][0], 100 * moved,
+		       how[way - 1][1], s->c->label);
 }
 
 static void forget(void *arg)
