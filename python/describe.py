@@ -129,25 +129,33 @@ def best_written(found, args, kwargs, flat, weights, taken, notes):
     return written(found, args, kwargs, flat, weights, taken)
 
 
+def run_once(found, why, half):
+    """The outputs of a run on values of its own; half: with half of them zero."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1 + half)
+        real = Loaded(found.path, found.mode, VALUES_MOST)
+        args, kwargs = tree_map(lambda v: halved(v) if half and isinstance(v, torch.Tensor) else v, (real.args, real.kwargs))
+        held = list(real.model.state_dict().values()) + tensors_of((args, kwargs))
+        count = sum(t.numel() for t in held)
+        if any(t.is_meta for t in held) or count > VALUES_MOST:
+            raise Problem("%s, and its %d elements are too many to look at what they give" % (why, count))
+        with torch.no_grad():
+            return tensors_of(guarded("forward()", found.path, real.model, *args, **kwargs))
+
+
 def by_values(found, why):
-    """What forward() gives where shapes alone do not say it, by running it twice. The second time half of all values are zero: sizes that
-    depend on values are others then, and no task has such outputs."""
-    shapes = []
-    for half in (False, True):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(1 + half)
-            real = Loaded(found.path, found.mode, VALUES_MOST)
-            args, kwargs = tree_map(lambda v: halved(v) if half and isinstance(v, torch.Tensor) else v, (real.args, real.kwargs))
-            held = list(real.model.state_dict().values()) + tensors_of((args, kwargs))
-            count = sum(t.numel() for t in held)
-            if any(t.is_meta for t in held) or count > VALUES_MOST:
-                raise Problem("%s, and its %d elements are too many to look at what they give" % (why, count))
-            with torch.no_grad():
-                leaves = tensors_of(guarded("forward()", found.path, real.model, *args, **kwargs))
-        shapes.append([(t.dtype, tuple(t.shape)) for t in leaves])
+    """What forward() gives where shapes alone do not say it, by running it twice. The second time half of all values are zero, where it takes
+    such: sizes that depend on values are others then, and no task has such outputs."""
+    first = run_once(found, why, False)
+    try:
+        second = run_once(found, why, True)
+    except Problem:
+        return first
+    shapes = [[(t.dtype, tuple(t.shape)) for t in leaves] for leaves in (first, second)]
     if shapes[0] != shapes[1]:
-        raise Problem("forward() gives sizes that depend on values: %s and %s" % tuple(", ".join(str(list(s)) for _, s in x) for x in shapes))
-    return leaves
+        told = [", ".join(str(list(s)) for _, s in x) for x in shapes]
+        raise Problem("forward() gives sizes that depend on values: %s and %s" % tuple(told))
+    return first
 
 
 def tensors_of(value):
@@ -187,8 +195,8 @@ def import_graph(found, out, weights, fakes, args, kwargs, flat):
 
 
 def keep_signs(found, inputs):
-    """An input of zeros is varied to both sides (made.varied). Where that alone makes a result NaN, as a sum of squares below zero does, it is not
-    below zero."""
+    """An input of zeros is varied to both sides (made.varied). Where that alone makes a result NaN, as a sum of squares below zero does, it
+    is not below zero."""
     zeros = [i for i in inputs if i.get("constant") == 0 and i.get("dist") == "normal"]
     if not zeros or elements((found.args, found.kwargs)) > SIGNS_MOST:
         return
@@ -200,7 +208,8 @@ def keep_signs(found, inputs):
             _, spec = tree_flatten((tuple(real.args), real.kwargs))
 
             def nan_with(name):
-                leaves = [torch.randn(v.shape).to(v.dtype) * 0.1 if n == name else v.clone() if isinstance(v, torch.Tensor) else v for n, v in flat]
+                leaves = [torch.randn(v.shape).to(v.dtype) * 0.1 if n == name else v.clone() if isinstance(v, torch.Tensor) else v
+                          for n, v in flat]
                 args, kwargs = tree_unflatten(leaves, spec)
                 with torch.no_grad():
                     return any(bool(t.isnan().any()) for t in tensors_of(real.model(*args, **kwargs)) if t.is_floating_point())

@@ -554,7 +554,9 @@ static enum kw_status described(struct kw_op_task *t, struct kw_buf *text, char 
 	kw_error_reset(&why);
 	if (s == KW_OK) {
 		add_blocks(&t->task, got, true, text);
-		if (!text->full && !kw_op_torch_can_be_read(t->task.file, text->ptr, text->len, &why)) {
+		if (text->full)
+			kw_fail(&why, KW_ERR_LIMIT, "", "it has more than %d bytes", TEXT_MAX_BYTES);
+		if (text->full || !kw_op_torch_can_be_read(t->task.file, text->ptr, text->len, &why)) {
 			kw_buf_reset(text);
 			add_blocks(&t->task, got, false, text);
 			snprintf(note, NOTE_BYTES, "the expression made of its graph is not used, as it cannot be read: %.300s", why.text);

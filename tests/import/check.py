@@ -204,7 +204,8 @@ def what_models_are(folder):
     d = told_of(folder, "torch.rand(4, 3)", "torch.linalg.svd(x)[1] + torch.fft.rfft(x).abs().sum()")
     ok(d["expr"] is None and len(d["unknown"]) >= 2 and d["outputs"] == [{"name": "y", "dtype": "f32", "shape": [3]}],
        "unknown operators are listed, and the rest is described", d)
-    for forward in ("x if x.sum() > 0 else -x", "torch.from_numpy(x.numpy() * 2)", "x * x[x > 0.5].numel()"):
+    for forward in ("x if x.sum() > 0 else -x", "torch.from_numpy(x.numpy() * 2)", "x * x[x > 0.5].numel()",
+                    "x.log() if x.min() > 0 else torch.linalg.cholesky(x)"):
         d = told_of(folder, "torch.rand(4, 3)", forward)
         ok(d.get("outputs") == [{"name": "y", "dtype": "f32", "shape": [4, 3]}] and d["expr"] is None and
            "found by running it" in "".join(d["notes"]), "what asks for values is run: " + forward, d)
