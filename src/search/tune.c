@@ -1,8 +1,8 @@
 /* Strategy `tune`: the patterns that fit, fastest first, each tuned in a round of its own.
  *
  * Before the first round every proposal is screened at its default point, on every perf case unless it is far behind on the first. What is
- * wrong there is out; the rest is tried in the order of these times, so that the stop rules cut off the slow ones and not the good ones. A proposal that is only there for
- * want of others is not looked at where one of them is right. */
+ * wrong there is out; the rest is tried in the order of these times, so that the stop rules cut off the slow ones and not the good ones. A
+ * proposal that is only there for want of others is not looked at where one of them is right. */
 #include "search/strategy.h"
 
 #include <stdlib.h>

@@ -553,13 +553,13 @@ static enum kw_status next_rung(struct tuner *t, int rung, size_t keep, struct k
 	return status;
 }
 
-/* Those of rung 1 that are too close to tell apart from its best; 1: none is. */
+/* Those of rung 1 that are too close to tell apart from its best; 1: none is. Of several cases the best two: each is a look a case. */
 static size_t close_ones(const struct tuner *t)
 {
 	const struct point *best = &t->points[0];
-	size_t n = 1;
+	size_t n = 1, most = t->case_count > 1 ? COMPARED : LAST_RUNG_MAX;
 
-	while (n < t->count && n < LAST_RUNG_MAX && t->points[n].fate == RIGHT && t->points[n].rung == 1 &&
+	while (n < t->count && n < most && t->points[n].fate == RIGHT && t->points[n].rung == 1 &&
 	       t->points[n].covered == best->covered && t->points[n].ns < close_enough * best->ns)
 		n++;
 	return best->fate == RIGHT && best->rung == 1 ? n : 0;

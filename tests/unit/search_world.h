@@ -38,7 +38,7 @@ struct world {
 	int64_t limits_ns[3];              /* how long the last one of an effort was allowed to time a case */
 	int looks[4];                      /* screened on the first perf cases */
 	int unfit;                         /* that perf case, from 1, does not fit this machine; 0: all do */
-	const char *ahead[256];            /* what was built ahead: "name tune" */
+	const char *ahead[256];            /* what was built ahead: "name tune case 0" */
 	int ahead_count, batches;
 	bool no_cache;                     /* nothing that was built is found again */
 };
@@ -109,24 +109,24 @@ static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, 
 	return ns;
 }
 
-static const char *world_point(struct world *w, const struct kw_candidate *c)
+static const char *world_point(struct world *w, const struct kw_candidate *c, int perf_case)
 {
-	return kw_arena_printf(&w->arena, "%s %s", c->name, kw_plan_tune_text(&c->plan, c->tune_values, &w->arena));
+	return kw_arena_printf(&w->arena, "%s %s case %d", c->name, kw_plan_tune_text(&c->plan, c->tune_values, &w->arena),
+			       perf_case < 0 ? 0 : perf_case);
 }
 
 __attribute__((unused)) static void world_build_ahead(void *arg, const struct kw_candidate *const *list, size_t count, int perf_case)
 {
 	struct world *w = arg;
 
-	(void)perf_case;
 	w->batches++;
 	for (size_t i = 0; i < count && w->ahead_count < 256; i++)
-		w->ahead[w->ahead_count++] = world_point(w, list[i]);
+		w->ahead[w->ahead_count++] = world_point(w, list[i], perf_case);
 }
 
-static bool world_built(struct world *w, const struct kw_candidate *c)
+static bool world_built(struct world *w, const struct kw_candidate *c, int perf_case)
 {
-	const char *point = world_point(w, c);
+	const char *point = world_point(w, c, perf_case);
 
 	for (int i = 0; i < w->ahead_count; i++)
 		if (strcmp(w->ahead[i], point) == 0)
@@ -185,7 +185,7 @@ static enum kw_status world_evaluate(void *arg, const struct kw_candidate *c, co
 	if (w->takes_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = (long)w->takes_ns }, NULL);
 	v->total_ns = w->takes_ns;
-	v->build_cached = !w->no_cache && world_built(w, c);
+	v->build_cached = !w->no_cache && world_built(w, c, o->only_case);
 	v->task_name = w->task.name;
 	v->backend = "c";
 	v->device = "cpu";

@@ -69,6 +69,25 @@ static void test_whole_run(void)
 	world_release(&w);
 }
 
+/* What goes on is built for each further case, whose defines may be other ones; for the first it was. */
+static void test_several_cases(void)
+{
+	struct world w;
+	struct kw_search_result r;
+	struct kw_store *s = open_store("several");
+
+	world_init_cases(&w, "", "{ n: 1024 }, { n: 64 }, { n: 8 }");
+	w.ports.build_ahead = world_build_ahead;
+	w.hardware.units = 2;
+	world_add(&w, "good", "//@ tune STEP in {1, 2, 4, 8, 16, 32, 64, 128} default 1\n//! ns 900\n//! per STEP 16 50");
+	is_int(run(&w, s, 0, 0, &r), KW_OK, "a run over three cases");
+	is_int(w.ahead_count, 7 + 2 * 3, "every point but the default, then three for each further case");
+	ok(all_once(&w), "each once");
+	kw_search_result_release(&r);
+	kw_store_close(s);
+	world_release(&w);
+}
+
 static void test_resumed(void)
 {
 	struct world w;
@@ -138,6 +157,7 @@ static void test_judge_finds_it(void)
 int main(void)
 {
 	test_whole_run();
+	test_several_cases();
 	test_resumed();
 	test_judge_finds_it();
 	return done();
