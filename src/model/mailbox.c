@@ -79,7 +79,8 @@ static bool is_answered(const struct mailbox *m, int number, struct kw_arena *a)
 static bool begins_with(const char *path, const char *text, size_t len, bool more, struct kw_arena *a)
 {
 	char *found = kw_arena_calloc(a, len + 1, 1);
-	FILE *in = found ? fopen(path, "re") : NULL;
+	struct stat st;
+	FILE *in = found && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL; /* a pipe would be waited for */
 	bool same;
 
 	if (!in)

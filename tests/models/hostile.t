@@ -80,14 +80,16 @@ sub mailbox_killed {
 
 sub mailbox_gone {
 	my ($box, $store) = ("$tmp/gone", "$tmp/goes");
+	mkdir $box;
+	POSIX::mkfifo("$box/0001.prompt.md", 0600); # none of ours, and nobody writes into it
 	my $pid = start(@all, '--model', "mailbox:$box", '--store', $store);
-	wait_for(sub { -e "$box/0001.prompt.md" });
+	ok(wait_for(sub { -e "$box/0002.prompt.md" }), "a pipe in a mailbox is passed by");
 	rename $box, "$box.away";
 	my $code = finish($pid);
 	ok($code == 3, 'a mailbox that is taken away ends the run', "code $code");
 	like(slurp("$tmp/err"), qr/the mailbox is gone, so no answer can come .*`kwright runs resume 1` goes on/, 'in a sentence');
 	rename "$box.away", $box;
-	spew("$box/0001.answer.md", fenced($right));
+	spew("$box/0002.answer.md", fenced($right));
 	is(kwright('runs', 'resume', 1, '--store', $store), 0, 'and it goes on when it is back');
 }
 
