@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 /* Copies at most cap - 1 bytes; never leaves half a UTF-8 character at the cut. */
 static void copy_cut(char *to, size_t cap, const char *from)
 {
@@ -18,11 +20,34 @@ static void copy_cut(char *to, size_t cap, const char *from)
 	to[n] = '\0';
 }
 
+/* What was cut by its bytes, or is no UTF-8 at all, would make a JSON text of it impossible: a mark stands where a character does not. Each byte may
+ * become three. */
+static void mark_bytes(char *to, const char *from)
+{
+	size_t left = strlen(from);
+
+	while (left > 0) {
+		size_t good = kw_utf8_prefix(from, left), bad = good < left;
+
+		memcpy(to, from, good);
+		to += good;
+		while (good + bad < left && bad > 0 && bad < 3 && ((unsigned char)from[good + bad] & 0xc0) == 0x80)
+			bad++;
+		if (bad) {
+			memcpy(to, "\xef\xbf\xbd", 3);
+			to += 3;
+		}
+		from += good + bad;
+		left -= good + bad;
+	}
+	*to = '\0';
+}
+
 enum kw_status kw_fail(struct kw_error *err, enum kw_status s, const char *where,
 		       const char *fmt, ...)
 {
 	/* Formatted aside: where and the arguments may point into err itself. */
-	char text[sizeof(err->text) + 8], place[sizeof(err->where)];
+	char text[sizeof(err->text) + 8], place[sizeof(err->where)], marked[3 * sizeof(text)];
 	va_list ap;
 
 	if (!err)
@@ -32,8 +57,10 @@ enum kw_status kw_fail(struct kw_error *err, enum kw_status s, const char *where
 	va_end(ap);
 	copy_cut(place, sizeof(place), where ? where : "");
 	err->status = s;
-	copy_cut(err->where, sizeof(err->where), place);
-	copy_cut(err->text, sizeof(err->text), text);
+	mark_bytes(marked, place);
+	copy_cut(err->where, sizeof(err->where), marked);
+	mark_bytes(marked, text);
+	copy_cut(err->text, sizeof(err->text), marked);
 	return s;
 }
 

@@ -20,7 +20,7 @@ struct kw_error {
 	char text[1536];
 };
 
-/* Fills err (if not NULL) and returns s. Texts that do not fit are cut, never overrun. */
+/* Fills err (if not NULL) and returns s. Texts that do not fit are cut, never overrun; they are UTF-8 whatever went in. */
 enum kw_status kw_fail(struct kw_error *err, enum kw_status s, const char *where,
 		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Appends " (while FMT)" to the text's first line; returns err's status. */

@@ -47,6 +47,10 @@ is(run_json("$tmp/mail")->{state}, 'money budget spent', 'and it does where the 
 is(kwright(@all, '--model', 'openai:a-model-nobody-knows', '--budget-usd', 5, '--base-url', 'http://127.0.0.1:9'), 2, 'a service without a price is refused');
 like($err, qr/the price of openai:a-model-nobody-knows is not in/, 'by its name');
 
+my $long = 'openai:' . "\xc3\xa9" x 400;
+is(kwright(@all, '--model', $long, '--budget-usd', 5, '--base-url', 'http://127.0.0.1:9', '--json'), 2, 'a name that is cut in the middle of a character');
+like(eval { JSON::PP->new->utf8->decode($out)->{error}{text} }, qr/^the price of openai:\x{e9}+\x{fffd}? is not in/, 'is text all the same, and the error JSON');
+
 # Much to read: all of it for a file or a pipe, the beginning for a terminal.
 my @long = map { [coder => fenced($right =~ s/\{\n/"{\n\t\/* " . 'x' x 50000 . " $_ *\/\n"/er)] } 1 .. 3;
 is(kwright(@all, '--strategy', 'best_of', '--width', 3, '--budget-rounds', 1, '--model', 'replay:' . record('long', @long), '--store', "$tmp/long"), 0, 'a run with long answers');

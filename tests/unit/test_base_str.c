@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -84,6 +85,17 @@ static void test_nearest(void)
 	ok(!kw_str_nearest("x", words, 0), "no words");
 	ok(!kw_str_nearest("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk",
 			   words, 5), "a very long word is not compared");
+}
+
+static void test_messages(void)
+{
+	struct kw_error err;
+
+	kw_fail(&err, KW_ERR_USAGE, "caf\xe9.yaml", "the price of '%.4s' and \xff\x80 of %s", "ab\xc3\xa9\xe2\x82\xac", "\xe2\x82\xac");
+	is_str(err.text, "the price of 'ab\xc3\xa9' and \xef\xbf\xbd of \xe2\x82\xac", "a message is UTF-8, whatever it is about");
+	is_str(err.where, "caf\xef\xbf\xbd.yaml", "and so is its place");
+	kw_fail(&err, KW_ERR_USAGE, "", "'%.6s'", "ab\xc3\xa9\xe2\x82\xac");
+	is_str(err.text, "'ab\xc3\xa9\xef\xbf\xbd'", "a character that was cut through is marked");
 }
 
 static void test_utf8(void)
@@ -207,6 +219,7 @@ int main(void)
 	test_f64();
 	test_nearest();
 	test_utf8();
+	test_messages();
 	test_bad_line();
 	test_buf();
 	test_human();
