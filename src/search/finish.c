@@ -200,6 +200,11 @@ static enum kw_status make_list(struct kw_search *s, const struct handed *h, siz
 
 static void none_right(struct kw_search *s)
 {
+	const struct kw_agent *g = s->ports->agent;
+
+	if (g && s->stop == KW_RUN_EXHAUSTED && kw_agent_sums(g)->calls + kw_agent_sums(g)->recalled == 0)
+		kw_search_reason(s, "%s has no answer to any call of this strategy; in a recording an answer with a slot answers that call only, one without "
+				 "any of its role", kw_agent_model(g));
 	if (s->stop == KW_RUN_EXHAUSTED || s->stop == KW_RUN_CONVERGED || s->stop == KW_RUN_FLAT || s->stop == KW_RUN_GOAL)
 		s->stop = KW_RUN_NO_CORRECT;
 }

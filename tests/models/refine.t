@@ -226,6 +226,9 @@ sub bad_recordings {
 	is(kwright('optimize', $task, '--model', 'replay'), 2, 'a provider without its argument');
 	is(kwright('optimize', $task, '--model', 'reply:x'), 2, 'an unknown provider');
 	like($err, qr/no provider 'reply' of models; did you mean 'replay'\?/, 'gets the nearest');
+	is(kwright('optimize', $task, '--strategy', 'best_of', '--store', "$tmp/other", '--model', 'replay:' .
+		spew("$tmp/other.jsonl", '{"role": "coder", "slot": "r1/coder", "text": "none"}' . "\n")), 1, "a recording of another strategy's calls");
+	like($out, qr/has no answer to any call of this strategy/, 'says that it answers none');
 	my @much = ('--model', 'replay:' . record('much', [coder => '']), '--strategy', 'best_of', '--store', "$tmp/much");
 	is(kwright('optimize', $task, @much, '--width', 65), 2, 'too many kernels for a round');
 	like($err, qr/--width 65: a round has at most 64 kernels/, 'are refused');
