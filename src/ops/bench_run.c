@@ -401,7 +401,6 @@ static enum kw_status read_suite(struct bench *b)
 	return status == KW_OK ? plan_items(b) : status;
 }
 
-/* What would fail for every item is said before the first: a backend or strategy that is none, a device that is not here. */
 /* A model that nobody can ask would make a whole suite's problems count as ones without a kernel. */
 static enum kw_status check_model(const struct bench *b)
 {
@@ -412,6 +411,7 @@ static enum kw_status check_model(const struct bench *b)
 	return status;
 }
 
+/* What would fail for every item is said before the first: a backend or strategy that is none, a device that is not here, a model. */
 static enum kw_status check(struct bench *b)
 {
 	const struct kw_backend *backend;

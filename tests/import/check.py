@@ -175,8 +175,6 @@ def what_inputs_are(folder):
     ok(d["inputs"][0].get("dist") == "uniform" and d["inputs"][0]["range"] == [0, 0.1], "zeros that may not be below zero are not", d["inputs"])
     near = told_of(folder, "torch.rand(1 << 22).sqrt().clamp(max=0.5)")["inputs"][0]
     ok(near["dist"] in ("uniform", "normal") and near.get("sampled"), "what has no name is told from a sample", near)
-
-
     d = told_of(folder, "(lambda x: x.masked_scatter(x < -1, x[x < -1] + 9))(torch.randn(1 << 10, 1 << 11))")
     got = d.get("inputs", [{}])[0]
     ok(got.get("shape") == [1 << 10, 1 << 11] and "dist" in got, "inputs whose values are asked for have some", d)

@@ -9,7 +9,7 @@ use File::Basename;
 use File::Temp qw(tempdir);
 use JSON::PP;
 use POSIX qw(setpgid);
-our @EXPORT = qw(ok is like done slurp spew record kwright run_json class_of fenced $top $tmp $task $kwright $out $err $ended);
+our @EXPORT = qw(ok is like done slurp spew record start finish kwright run_json class_of fenced $top $tmp $task $kwright $out $err $ended);
 
 our $top = abs_path(dirname(__FILE__) . '/../..');
 our $kwright = $ENV{KWRIGHT} || "$top/build/kwright";
@@ -67,11 +67,8 @@ sub record {
 	return spew("$tmp/$name.jsonl", $text);
 }
 
-# Runs it in a folder of its own store; returns the exit code, fills $out and $err.
-our $ended; # the exit code as it was
-our $slower = qr/^  right, but slower than |"slower": ?true/m;
-
-sub kwright {
+# In a process group of its own, so that all of it can be killed; $tmp/out and $tmp/err have what it says.
+sub start {
 	my (@args) = @_;
 	my $pid = fork // die "fork: $!";
 	if (!$pid) {
@@ -79,11 +76,23 @@ sub kwright {
 		open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err"; open STDIN, '<', '/dev/null';
 		exec $kwright, @args or POSIX::_exit(127);
 	}
-	waitpid $pid, 0;
+	setpgid($pid, $pid);
+	return $pid;
+}
+
+# The exit code, or the signal below 0.
+sub finish { my ($pid) = @_; waitpid $pid, 0; return $? & 127 ? -($? & 127) : $? >> 8; }
+
+# Runs it in a folder of its own store; returns the exit code, fills $out and $err.
+our $ended; # the exit code as it was
+our $slower = qr/^  right, but slower than |"slower": ?true/m;
+
+sub kwright {
+	my $code = finish(start(@_));
 	($out, $err) = (slurp("$tmp/out"), slurp("$tmp/err"));
 	$ended = $? >> 8;
 	return 0 if $ended == 1 && $out =~ /$slower/; # how fast this machine is at the moment is no matter of these tests
-	return $? & 127 ? -($? & 127) : $? >> 8;
+	return $code;
 }
 
 sub run_json {

@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 use File::Basename;
-use POSIX qw(setpgid);
+use POSIX ();
 use Time::HiRes qw(sleep time);
 use Cwd qw(abs_path);
 use lib dirname(abs_path(__FILE__));
@@ -14,24 +14,11 @@ my $right = "//\@ kernel twice args=(x, y, n:i64)\nvoid twice(const float *x, fl
 	. "\t\ty[i] = x[i] * 2;\n}\n";
 my @all = ('optimize', $task, '--backend', 'c', '--baselines', 'none', '--seed', 7, '--budget-rounds', 1);
 
-sub start {
-	my (@args) = @_;
-	my $pid = fork // die "fork: $!";
-	if (!$pid) {
-		setpgid(0, 0);
-		open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err"; open STDIN, '<', '/dev/null';
-		exec $kwright, @args or POSIX::_exit(127);
-	}
-	return $pid;
-}
-
 sub wait_for {
 	my ($what) = @_;
 	for (my $end = time + 60; time < $end; sleep 0.05) { return 1 if $what->(); }
 	return 0;
 }
-
-sub finish { my ($pid) = @_; waitpid $pid, 0; return $? & 127 ? -($? & 127) : $? >> 8; }
 
 # A command that starts another one, which says who it is. Killed, hung up on, or asked to end: the other one ends too.
 sub nobody_left {

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # Tasks of several operations: what a capable model answered to the prompts of each part (tests/models/recordings/parts) is replayed
-# through the whole loop, where every answer must get the class that it had when it was recorded, its "verdict" there; then the same with one part that is never right, a division that is none, and a run that is killed in the
-# middle. Times are not compared; the tasks are small and tune lines stay at their defaults.
+# through the whole loop, where every answer must get the class that it had when it was recorded, its "verdict" there; then the same with
+# one part that is never right, a division that is none, and a run that is killed in the middle. Times are not compared; the tasks are small and tune lines stay at their defaults.
 use strict;
 use warnings;
 use File::Basename;

@@ -45,7 +45,7 @@ sub pinned {
 	return spew("$tmp/" . basename($file), $text);
 }
 
-sub start {
+sub begin {
 	my ($r) = @_;
 	my $pid = fork // die "fork: $!";
 	return $pid if $pid;
@@ -61,7 +61,7 @@ sub replay_all {
 	while (@waiting || %running) {
 		while (@waiting && keys %running < $at_once) {
 			my $r = shift @waiting;
-			$running{start($r)} = $r;
+			$running{begin($r)} = $r;
 		}
 		my $pid = waitpid -1, 0;
 		$running{$pid}{code} = $? & 127 ? -($? & 127) : $? >> 8 if $running{$pid};

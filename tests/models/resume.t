@@ -6,7 +6,7 @@ use warnings;
 use File::Basename;
 use Cwd qw(abs_path);
 use lib dirname(abs_path(__FILE__));
-use POSIX qw(setpgid);
+use POSIX ();
 use Time::HiRes qw(sleep);
 use Loop;
 
@@ -24,18 +24,6 @@ spew("$tmp/answers/" . s{/}{-}gr, $answers{$_}) for keys %answers;
 spew("$tmp/model.sh", "echo \"\$KWRIGHT_SLOT\" >> $tmp/asked\nsleep 0.1\nf=$tmp/answers/\$(echo \"\$KWRIGHT_SLOT\" | tr / -)\n"
 	. "if [ -e \"\$f\" ]; then cat \"\$f\"; else echo 'NOTHING: enough.'; fi\n");
 my @model = ('--model', "exec:sh $tmp/model.sh", '--seed', 7, '--store', $store);
-
-sub start {
-	my (@args) = @_;
-	my $pid = fork // die;
-	if (!$pid) {
-		setpgid(0, 0);
-		open STDOUT, '>', "$tmp/out"; open STDERR, '>', "$tmp/err"; open STDIN, '<', '/dev/null';
-		exec $kwright, @args or POSIX::_exit(127);
-	}
-	setpgid($pid, $pid);
-	return $pid;
-}
 
 sub asked { return split /\n/, slurp("$tmp/asked"); }
 sub stored { my $r = run_json($store) or return (); return map { $_->{slot} } @{$r->{calls}}; }
