@@ -262,11 +262,7 @@ def compile_all(kernels, sm, fds):
 
 def prepare():
     compiler.quiet_environment()
-    import triton
-    import triton.compiler
-    import triton.backends.compiler
-
-    return source.check_version(triton.__version__)
+    return source.check_version(compiler.import_triton().__version__)
 
 
 try:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import re
+import sys
 import tempfile
 
 from kwright import triton_source as source
@@ -190,12 +191,28 @@ def quiet_environment():
                        "TRITON_DUMP_PTXAS_LOG": "1"})
 
 
+def import_triton():
+    """With what it would import for the first kernel. Raises ImportError."""
+    import triton
+    import triton.compiler
+    import triton.compiler.code_generator
+    import triton.backends.compiler
+
+    unnamed(triton.__version__)
+    return triton
+
+
+def unnamed(version):
+    """Entries of Triton's cache are named by a hash of all of its files, which takes several times as long as a kernel. None is looked for here."""
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "triton" and hasattr(module, "triton_key"):
+            module.triton_key = lambda: version
+
+
 def answer(request, fds):
     quiet_environment()
     try:
-        import triton
-        import triton.compiler
-        import triton.backends.compiler
+        triton = import_triton()
     except ImportError as e:
         return {"unusable": "triton cannot be imported: %s" % e}
     unknown = source.check_version(triton.__version__)
