@@ -8,7 +8,7 @@
 #include "explain/ledger.h"
 #include "profile/input.h"
 
-enum { SCRATCH_BYTES = 64 << 20 };
+enum { SCRATCH_BYTES = 64 << 20, MAX_KNOWN = 4 };
 
 bool kw_explain_on_gpu(const struct kw_verdict *v)
 {
@@ -195,6 +195,39 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 	}
 	kw_arena_release(&scratch);
 	return status;
+}
+
+static bool is_told(const struct kw_rule *rule, const struct kw_rule **told, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (told[i] == rule)
+			return true;
+	return false;
+}
+
+const char *kw_explain_refused(const char *evidence, const struct kw_rule *rules, size_t rule_count, struct kw_arena *a)
+{
+	const struct kw_rule_set set = { .rules = rules, .count = rule_count };
+	const struct kw_rule *told[MAX_KNOWN];
+	struct kw_str rest = kw_str_from(evidence), part;
+	const char *text = "";
+	size_t count = 0;
+
+	while (rest.len && text && kw_str_split(&rest, '\n', &part)) {
+		struct kw_explained_finding f[MAX_KNOWN];
+		const char *line = kw_arena_str(a, part);
+		size_t n = line ? kw_explain_line(&set, line, a, f, MAX_KNOWN) : 0;
+
+		if (!line)
+			return NULL;
+		for (size_t i = 0; i < n && text && count < MAX_KNOWN; i++) {
+			if (is_told(f[i].rule, told, count))
+				continue;
+			told[count++] = f[i].rule;
+			text = kw_arena_printf(a, "%s- %s: %s Do: %s\n", text, f[i].rule->title, f[i].evidence, f[i].directive);
+		}
+	}
+	return text;
 }
 
 static bool keep_shortfall(const struct kw_case_result *c, const struct kw_baseline_time *best, const struct kw_explained *e, struct kw_arena *a,

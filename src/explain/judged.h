@@ -18,6 +18,8 @@ struct kw_rule;
 enum kw_status kw_explain_judged(const char *source, const char *name, const struct kw_verdict *v, const struct kw_rule *rules,
 				 size_t rule_count, struct kw_store *memory, struct kw_arena *a, struct kw_finding **out, size_t *count,
 				 struct kw_error *err);
+/* What is known of a refusal's evidence, a line for each rule that explains one of its lines, at most four; "": nothing. NULL: out of memory. */
+const char *kw_explain_refused(const char *evidence, const struct kw_rule *rules, size_t rule_count, struct kw_arena *a);
 struct kw_falls_short;
 /* The timed cases in which the best baseline is faster, each with the finding that says why. */
 enum kw_status kw_explain_shortfalls(const char *source, const char *name, const struct kw_verdict *v, struct kw_arena *a,

@@ -154,18 +154,31 @@ static bool repeats(const struct kw_refusal *r)
 	return r->cls == KW_V_BUILD_ERROR && message && r->evidence && strstr(r->evidence, message + 2);
 }
 
+/* What rules say of it; without them it is still a refusal. */
+static const char *known_of(struct kw_search *s, const struct kw_refusal *r)
+{
+	const char *known;
+	struct kw_error err;
+
+	kw_error_reset(&err);
+	if (!s->rules && kw_rules_load(s->arena, &s->rules, &s->rule_count, &err) != KW_OK)
+		return "";
+	known = kw_explain_refused(r->evidence && *r->evidence ? r->evidence : r->summary ? r->summary : "", s->rules, s->rule_count, s->arena);
+	return known && *known ? kw_arena_printf(s->arena, "\n\nWhat is known of this:\n%s", known) : "";
+}
+
 const char *kw_writer_failure(const struct kw_writer *w, const char *candidate_sha)
 {
 	const struct kw_refusal *r = &w->s->refusal;
 
 	if (strcmp(r->candidate_sha, candidate_sha) != 0)
 		return NULL;
-	return kw_arena_printf(w->s->arena, "%s%s%s (%s)%s%s%s%s\n%s\n\n%s", kw_verdict_name(r->cls),
+	return kw_arena_printf(w->s->arena, "%s%s%s (%s)%s%s%s%s\n%s\n\n%s%s", kw_verdict_name(r->cls),
 			       r->subclass == KW_S_NONE ? "" : "/", kw_subclass_name(r->subclass),
 			       r->subclass == KW_S_NONE ? kw_verdict_meaning(r->cls) : kw_subclass_meaning(r->subclass),
 			       r->case_label ? ", in case " : "", r->case_label ? r->case_label : "",
 			       r->tune && r->tune[0] ? ", at " : "", r->tune ? r->tune : "",
-			       r->summary && !repeats(r) ? r->summary : "", r->evidence ? r->evidence : "");
+			       r->summary && !repeats(r) ? r->summary : "", r->evidence ? r->evidence : "", known_of(w->s, r));
 }
 
 /* The lines of an answer that begin with STEP:. */

@@ -716,7 +716,7 @@ static void test_refusals(void)
 	struct kw_writer w = { .s = &s };
 	const char *text;
 
-	kw_arena_init(&a, 1 << 20);
+	kw_arena_init(&a, 64 << 20);
 	s.refusal = (struct kw_refusal){ .candidate_sha = "x", .cls = KW_V_BUILD_ERROR, .subclass = KW_S_UNDEFINED,
 					 .summary = "k:1:2: unknown type name 'bool'", .evidence = "k:1:2: error: unknown type name 'bool'" };
 	text = kw_writer_failure(&w, "x");
@@ -724,6 +724,13 @@ static void test_refusals(void)
 	s.refusal.evidence = "k:1:2: something else";
 	text = kw_writer_failure(&w, "x");
 	ok(strstr(text, "unknown type") && strstr(text, "something else"), "and is there when the evidence does not have it");
+	ok(!strstr(text, "What is known"), "what no rule knows is said without one");
+	s.refusal.evidence = "k.py:12:21: error: acc is not defined\nk.py:13:21: error: acc is not defined\nptxas error   : Entry function 'f' uses too much "
+			     "shared data (0x10400 bytes, 0xc000 max)";
+	text = kw_writer_failure(&w, "x");
+	ok(strstr(text, "What is known of this:\n- a name that is not there on every path: ") && strstr(text, " Do: Give it a value"),
+	   "what a rule knows of a refusal is told with it");
+	ok(strstr(text, "66560") && !strstr(strstr(text, "- a name") + 1, "- a name"), "each rule once, with its numbers");
 	ok(kw_writer_failure(&w, "y") == NULL, "another candidate's refusal is none");
 	kw_arena_release(&a);
 }
