@@ -182,21 +182,29 @@ static bool untouched(struct stage *s, int slot, int output, const struct kw_com
 	return true;
 }
 
+/* Of the outputs of a slot, all of which is brought to where the evaluators read. */
+static enum kw_status hash_here(struct stage *s, int slot, uint64_t *out, struct kw_error *err)
+{
+	enum kw_status st = kw_stage_pull(s, slot, err);
+
+	return st == KW_OK ? kw_stage_output_hash(s, slot, out, err) : st;
+}
+
 /* Whether other inputs get the very same answer, though they should not. Uses another slot: nothing in it is needed any
  * more. */
 static enum kw_status ignores_input(struct stage *s, int slot, enum kw_fill fill, int output, bool *yes, struct kw_error *err)
 {
 	int other = (slot + 1) % s->slots, differ = 0;
-	uint64_t here = kw_stage_output_hash(s, slot);
+	uint64_t here, there = 0;
 	struct memo *m = &s->memo[output];
 	double want[KW_MEMO_POINTS], now;
 	struct kw_play_result p = { .buffer = -1 };
-	enum kw_status st = KW_OK;
+	enum kw_status st = hash_here(s, slot, &here, err);
 	bool usable = false, same_answer;
 
 	*yes = false;
-	if (other == slot || kw_shape_count(&s->view[s->inputs + output].shape) < FEW)
-		return KW_OK;
+	if (st != KW_OK || other == slot || kw_shape_count(&s->view[s->inputs + output].shape) < FEW)
+		return st;
 	kw_memo_keep(s, output, NULL); /* sets the places */
 	for (int i = 0; i < m->points && st == KW_OK; i++)
 		st = want_at(s, output, m->flat[i], &want[i], err);
@@ -208,8 +216,11 @@ static enum kw_status ignores_input(struct stage *s, int slot, enum kw_fill fill
 	kw_stage_spoil(s, other);
 	st = s->w->j->dev->ops->run(s->player, &other, 1, kw_stage_timeout_ms(s), &p, err);
 	kw_trial_killed(s, &p);
-	same_answer = st == KW_OK && p.end == KW_PLAY_DONE && kw_stage_output_hash(s, other) == here;
+	same_answer = st == KW_OK && p.end == KW_PLAY_DONE;
 	kw_trial_release(&p);
+	if (same_answer)
+		st = hash_here(s, other, &there, err);
+	same_answer = same_answer && st == KW_OK && there == here;
 	if (!same_answer)
 		return st;
 	st = kw_stage_reference(s, other, KW_FILL_DECLARED, &usable, err);
@@ -253,8 +264,9 @@ static enum kw_status run_again(struct stage *s, int slot, enum kw_fill fill, in
 		kw_trial_release(&p);
 		if (st != KW_OK || !r->ran[i])
 			continue;
-		r->hash[i] = kw_stage_output_hash(s, slot);
-		st = kw_stage_compare(s, slot, fill, 1, output, &stats, err);
+		st = hash_here(s, slot, &r->hash[i], err);
+		if (st == KW_OK)
+			st = kw_stage_compare(s, slot, fill, 1, output, &stats, err);
 		r->right[i] = st == KW_OK && kw_compare_right(&stats) && stats.unwritten == 0;
 	}
 	return st;
@@ -291,7 +303,7 @@ static enum kw_status agree(struct stage *s, int slot, enum kw_fill fill, int ou
 static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int output, int *right, bool *moved,
 			     struct kw_error *err)
 {
-	uint64_t first = 0;
+	uint64_t first = 0, now;
 	enum kw_status st = KW_OK;
 
 	*right = 0;
@@ -309,9 +321,11 @@ static enum kw_status repeat(struct stage *s, int slot, enum kw_fill fill, int o
 		kw_trial_release(&p);
 		if (!ran)
 			break; /* the process has ended: a fresh one will tell */
-		if (i == 0)
-			first = kw_stage_output_hash(s, slot);
-		*moved = *moved || kw_stage_output_hash(s, slot) != first;
+		st = hash_here(s, slot, &now, err);
+		if (st != KW_OK)
+			break;
+		first = i == 0 ? now : first;
+		*moved = *moved || now != first;
 		st = kw_stage_compare(s, slot, fill, 1, output, &stats, err);
 		*right += st == KW_OK && kw_compare_right(&stats);
 	}
@@ -400,18 +414,23 @@ enum kw_status kw_forensics(struct stage *s, int slot, enum kw_fill fill, int ou
 	char text[500], evidence[2000];
 	enum kw_subclass sub = untouched(s, slot, output, st, text, sizeof text) ? KW_S_UNWRITTEN :
 			       name_by_numbers(s, output, st, text, sizeof text);
-	uint64_t before = kw_stage_output_hash(s, slot);
+	uint64_t before, after = 0;
 	struct rerun r = { 0 };
 	int input, right = 0, right_there = 0, runs = RERUNS + REPEATS;
 	/* Beside a huge number left in an accumulator every input is rounded away: garbage, not an answer made up. */
 	bool swallowed = !(st->norm_ratio < 1e5), moved = false, ignored = false, state = false;
 	const char *how = NULL;
 	bool may_be_constant = sub != KW_S_UNWRITTEN && sub != KW_S_NAN && !swallowed && !answered_otherwise(s, slot, output);
-	enum kw_status status = KW_OK;
+	enum kw_status status = hash_here(s, slot, &before, err);
 
 	describe(s, fill, output, st, evidence, sizeof evidence);
-	kw_player_linger(s->player, LATE_NS);
-	if (kw_stage_output_hash(s, slot) != before) {
+	if (status == KW_OK) {
+		kw_player_linger(s->player, LATE_NS);
+		status = hash_here(s, slot, &after, err);
+	}
+	if (status != KW_OK)
+		return status;
+	if (after != before) {
 		sub = KW_S_LATE_WRITE;
 		snprintf(text, sizeof text, "the output was not finished when the call returned, and changed afterwards");
 	} else if (stale(s, slot, output)) {

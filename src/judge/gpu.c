@@ -143,6 +143,13 @@ enum kw_status kw_gpu_fill(struct stage *s, int slot, int i, enum kw_fill fill, 
 	return st;
 }
 
+enum kw_status kw_gpu_wait(struct stage *s, struct kw_error *err)
+{
+	struct kw_gpu *g = s->w->j->gpu;
+
+	return g ? g->ops->read(g->dev, g->host, g->parts, sizeof(struct part), err) : KW_OK;
+}
+
 enum kw_status kw_gpu_poison(struct stage *s, int slot, int i, uint64_t seed, struct kw_error *err)
 {
 	struct kw_gpu *g = s->w->j->gpu;
@@ -250,6 +257,24 @@ enum kw_status kw_gpu_unwritten(struct stage *s, int slot, int output, int64_t *
 		st = read_parts(g, sizeof(struct part), n, &count, err);
 	for (int k = 0; n > 0 && st == KW_OK && k < count; k++)
 		*found += g->host[k].unwritten;
+	return st;
+}
+
+enum kw_status kw_gpu_hash(struct stage *s, int slot, int tensor, uint64_t seed, uint64_t *out, struct kw_error *err)
+{
+	struct kw_gpu *g = s->w->j->gpu;
+	int64_t bytes = (int64_t)s->spec[tensor].bytes, words = (bytes + 7) / 8;
+	uint64_t x = g->ops->address(s->session, slot, tensor);
+	int count = 0;
+	enum kw_status st = KW_OK;
+
+	*out = 0;
+	if (bytes > 0)
+		st = launch(g, "kwj_hash", words, (void *[]){ &x, &bytes, &seed, &g->parts }, err);
+	if (bytes > 0 && st == KW_OK)
+		st = read_parts(g, sizeof(struct part), words, &count, err);
+	for (int k = 0; st == KW_OK && k < count; k++)
+		*out += (uint64_t)g->host[k].unwritten;
 	return st;
 }
 

@@ -283,3 +283,44 @@ extern "C" __global__ void kwj_count(const void *x, int type, i64 n, u64 poison,
 		parts[blockIdx.x].unwritten = shared[0];
 	}
 }
+
+// ---- whether an output changed ----
+
+__device__ u64 word_at(const unsigned char *x, i64 bytes, i64 i)
+{
+	i64 left = bytes - i * 8;
+	u64 word = 0;
+
+	if (left >= 8 && (u64)x % 8 == 0)
+		return ((const u64 *)x)[i];
+	for (int k = 0; k < 8 && k < left; k++)
+		word |= (u64)x[i * 8 + k] << 8 * k;
+	return word;
+}
+
+// Each word mixed with its place, by two rounds of a multiplication (as SplitMix64 ends), and all added up: of no order, so that any grid gives
+// the same. One result a block, of which only `unwritten` is set.
+extern "C" __global__ void kwj_hash(const unsigned char *x, i64 bytes, u64 seed, part *parts)
+{
+	__shared__ u64 shared[256];
+	i64 words = (bytes + 7) / 8;
+	u64 sum = 0;
+
+	for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) {
+		u64 v = word_at(x, bytes, i) ^ (seed + (u64)i * 0x9e3779b97f4a7c15ull);
+
+		v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9ull;
+		v = (v ^ v >> 27) * 0x94d049bb133111ebull;
+		sum += v ^ v >> 31;
+	}
+	shared[threadIdx.x] = sum;
+	for (int half = 128; half > 0; half /= 2) {
+		__syncthreads();
+		if (threadIdx.x < half)
+			shared[threadIdx.x] += shared[threadIdx.x + half];
+	}
+	if (threadIdx.x == 0) {
+		parts[blockIdx.x] = {};
+		parts[blockIdx.x].unwritten = (i64)shared[0];
+	}
+}

@@ -19,6 +19,8 @@ void kw_gpu_close(struct kw_gpu *g);
 enum kw_status kw_gpu_program(struct kw_device *dev, const char *source, struct kw_program **out, struct kw_error *err);
 /* Fills input i of a slot; *done false: not a fill that the device can make. */
 enum kw_status kw_gpu_fill(struct stage *s, int slot, int i, enum kw_fill fill, uint64_t seed, bool *done, struct kw_error *err);
+/* What was launched has ended: a player that is told nothing else may read it. */
+enum kw_status kw_gpu_wait(struct stage *s, struct kw_error *err);
 /* Poisons tensor i of a slot. */
 enum kw_status kw_gpu_poison(struct stage *s, int slot, int i, uint64_t seed, struct kw_error *err);
 /* Compares elements first..first+n of an output with the f64 values at `want` on the device; adds to *st (not finished). */
@@ -36,6 +38,8 @@ enum kw_status kw_gpu_plain(struct stage *s, uint64_t want, uint64_t plain, int6
 bool kw_gpu_knows(enum kw_dtype d);
 /* Elements of an output that still hold poison. */
 enum kw_status kw_gpu_unwritten(struct stage *s, int slot, int output, int64_t *found, struct kw_error *err);
+/* A number of all bytes of a tensor, the same for the same bytes and seed: whether it changed is told without bringing it to the host. */
+enum kw_status kw_gpu_hash(struct stage *s, int slot, int tensor, uint64_t seed, uint64_t *out, struct kw_error *err);
 
 /* --- gpu_reference.c: the expression as device code of our own, once in f64 and once as a plain f32 kernel computes it --- */
 /* What they are for a task: NULL in w->references where the expression has no such form, an output is not compared by value,

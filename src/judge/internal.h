@@ -282,7 +282,8 @@ enum kw_status kw_stage_distribution(struct stage *s, int slot, enum kw_fill fil
 enum kw_status kw_stage_player(struct stage *s, struct kw_play_result *r, struct kw_error *err);
 /* Brings a slot to where the judge reads it. */
 enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err);
-uint64_t kw_stage_output_hash(struct stage *s, int slot);
+/* Of the bytes of all outputs: whether they changed is told by it. */
+enum kw_status kw_stage_output_hash(struct stage *s, int slot, uint64_t *out, struct kw_error *err);
 int kw_stage_timeout_ms(const struct stage *s);
 
 /* tolerance.c */

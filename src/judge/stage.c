@@ -330,8 +330,11 @@ enum kw_status kw_stage_weights(struct stage *s, int slot, bool anew, struct kw_
 		return KW_OK;
 	for (int i = 0; i < s->inputs && st == KW_OK; i++) {
 		struct kw_view view = s->view[i];
+		bool done;
 
 		if (!s->w->weight[i])
+			continue;
+		if ((st = kw_gpu_fill(s, slot, i, KW_FILL_DECLARED, s->weight_seed, &done, err)) != KW_OK || done)
 			continue;
 		view.base = kw_session_room(s->session, slot, i);
 		st = fill_one(s, i, &view, KW_FILL_DECLARED, s->weight_seed, err);
@@ -339,7 +342,7 @@ enum kw_status kw_stage_weights(struct stage *s, int slot, bool anew, struct kw_
 			st = kw_session_push(s->session, slot, i, err);
 	}
 	s->weights_in[slot] = s->weight_seed;
-	return st;
+	return st == KW_OK ? kw_gpu_wait(s, err) : st; /* loading reads them */
 }
 
 /* Where they are asked for, the first slot has the inputs that the author of the problem calls it with. */
@@ -465,12 +468,18 @@ enum kw_status kw_stage_pull(struct stage *s, int slot, struct kw_error *err)
 	return st;
 }
 
-uint64_t kw_stage_output_hash(struct stage *s, int slot)
+enum kw_status kw_stage_output_hash(struct stage *s, int slot, uint64_t *out, struct kw_error *err)
 {
-	uint64_t h = 1;
+	enum kw_status st = KW_OK;
+	uint64_t there;
 
-	kw_stage_pull(s, slot, NULL); /* the next run returns a failure */
-	for (int i = s->inputs; i < s->tensors; i++)
-		h = kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, h);
-	return h;
+	*out = 1;
+	for (int i = s->inputs; i < s->tensors && st == KW_OK; i++)
+		if (s->w->j->gpu) {
+			st = kw_gpu_hash(s, slot, i, s->w->seed, &there, err);
+			*out = kw_xxh64(&there, sizeof there, *out);
+		} else if ((st = kw_session_pull(s->session, slot, i, err)) == KW_OK) {
+			*out = kw_xxh64(kw_session_ptr(s->session, slot, i), s->spec[i].bytes, *out);
+		}
+	return st;
 }

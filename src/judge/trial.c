@@ -601,18 +601,26 @@ static bool stays_busy(struct stage *s)
 	return true;
 }
 
-static void linger(struct stage *s, int slot)
+static enum kw_status linger(struct stage *s, int slot, struct kw_error *err)
 {
-	uint64_t before = kw_stage_output_hash(s, slot);
-	int64_t busy = kw_player_linger(s->player, LINGER_NS);
+	uint64_t before, after = 0;
+	int64_t busy = 0;
+	enum kw_status st = kw_stage_output_hash(s, slot, &before, err);
 
-	if (kw_stage_output_hash(s, slot) != before)
+	if (st == KW_OK) {
+		busy = kw_player_linger(s->player, LINGER_NS);
+		st = kw_stage_output_hash(s, slot, &after, err);
+	}
+	if (st != KW_OK)
+		return st;
+	if (after != before)
 		kw_fail_verdict(s->w, s->c->label, KW_S_LATE_WRITE, "the output changed after the call had returned",
 				"the outputs' hash differs one millisecond after the call");
 	else if (busy > LINGER_NS / 2 && stays_busy(s))
 		kw_fail_verdict(s->w, s->c->label, KW_S_BACKGROUND,
 				"it goes on computing between calls, when no clock runs",
 				"CPU time was used in every one of several pauses without a call");
+	return KW_OK;
 }
 
 enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double share, bool do_linger, int64_t *wall_ns,
@@ -641,6 +649,6 @@ enum kw_status kw_trial_run(struct stage *s, int slot, enum kw_fill fill, double
 		kw_module_operations(s, &r);
 	}
 	if (st == KW_OK && !s->w->failed && do_linger)
-		linger(s, slot);
+		st = linger(s, slot, err);
 	return st;
 }
