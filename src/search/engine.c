@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "explain/ledger.h"
 #include "explain/rule.h"
+#include "search/split.h"
 #include "search/write.h"
 
 enum { ROUNDS_DEFAULT_MAX = 4096, FALLBACK_POINTS = 3, STEPS_OF_A_ROUND_MAX = 4096 };
@@ -212,6 +213,51 @@ static int64_t tune_limit(const struct kw_search *s)
 	return left > 2 ? left / 2 : 1;
 }
 
+static const struct kw_ranked *ranked_of(const struct kw_search *s, const struct kw_candidate *c)
+{
+	for (size_t i = 0; i < s->ranked_count; i++)
+		if (strcmp(s->ranked[i].candidate.sha256, c->sha256) == 0)
+			return &s->ranked[i];
+	return NULL;
+}
+
+/* Where the tuner found that no one point is best for all sizes: the kernel that chooses by size, judged like any other. The faster of the two is
+ * the step's. Nothing is tried that would be behind the best even if it kept what it promises. */
+static enum kw_status split_by_size(struct kw_search *s, struct kw_step *step, const struct kw_tune_report *report, struct kw_error *err)
+{
+	const struct kw_tune_split *split = report->split;
+	const struct kw_ranked *row = ranked_of(s, &step->candidate);
+	struct kw_candidate by_size;
+	struct kw_outcome outcome;
+	double before = row ? row->ns : 0, share = split ? split->ns / report->best_ns : 1;
+	int covered = row ? row->covered : 0;
+	char was[40], now[40];
+	bool right = false;
+	enum kw_status status;
+
+	if (!split || !row || (row != &s->ranked[0] && before * share >= s->ranked[0].ns))
+		return KW_OK;
+	status = kw_split_apply(&step->candidate, s->task, s->ports->hardware, split, s->arena, &by_size, err);
+	if (status == KW_NO) {
+		kw_search_reason(s, "%s: not split by size (%s): it would serve fewer cases", step->candidate.name, split->text);
+		return KW_OK;
+	}
+	if (status == KW_OK)
+		status = judge_whole(s, &by_size, KW_EFFORT_FULL, &right, &outcome, err);
+	if (status != KW_OK || !right)
+		return status;
+	row = ranked_of(s, &by_size);
+	right = row && row->covered >= covered && row->ns < before;
+	kw_search_reason(s, "%s: split by size (%s): %s, %s %s", step->candidate.name, split->text, kw_human_ns(outcome.ns, now, sizeof(now)),
+			 right ? "before" : "not kept, without it", kw_human_ns(before, was, sizeof(was)));
+	if (!right)
+		return KW_OK;
+	kw_search_drop_ahead(s, step->candidate.sha256);
+	step->what = kw_arena_printf(s->arena, "%s; split by size: %s", step->what, split->text);
+	step->candidate = by_size;
+	return step->what ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
+}
+
 /* One round: tune, then judge in full. */
 static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struct kw_search_result *out,
 				struct kw_error *err)
@@ -234,7 +280,7 @@ static enum kw_status play_step(struct kw_search *s, struct kw_step *step, struc
 	status = judge_points(s, c, &points, &right, err);
 	if (status == KW_OK)
 		kw_search_forget_screened(s, c->sha256);
-	return status;
+	return status == KW_OK && right ? split_by_size(s, step, &report, err) : status;
 }
 
 static enum kw_status keep_round(struct kw_search *s, const struct kw_round *round, struct kw_search_result *r,
@@ -292,14 +338,6 @@ static bool round_stops(struct kw_search *s, const struct kw_strategy *g, const 
 	return true;
 }
 
-static const struct kw_ranked *ranked_of(const struct kw_search *s, const struct kw_candidate *c)
-{
-	for (size_t i = 0; i < s->ranked_count; i++)
-		if (strcmp(s->ranked[i].candidate.sha256, c->sha256) == 0)
-			return &s->ranked[i];
-	return NULL;
-}
-
 /* What came of a rule's directive that a step says it followed: for the rule's record, and beside the verdict. */
 static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *step, const struct kw_ranked *best, struct kw_error *err)
 {
@@ -333,23 +371,31 @@ static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *st
 static enum kw_status play_all(struct kw_search *s, const struct kw_strategy *g, void *state, struct kw_step *step,
 			       struct kw_round *round, struct kw_search_result *out, struct kw_error *err)
 {
+	const char *whole = round->step;
 	bool more = true;
 	enum kw_status status = KW_OK;
 
 	for (int i = 0; more && i < STEPS_OF_A_ROUND_MAX && status == KW_OK; i++) {
 		int fresh = s->fresh;
-		const struct kw_ranked *best;
+		const struct kw_ranked *best, *asked;
+		struct kw_candidate as_asked = step->candidate;
 
 		if (!step->idle) {
+			const char *what = step->what;
+
 			status = play_step(s, step, out, err);
 			kw_search_drop_ahead(s, step->candidate.sha256);
+			/* Of a round of one step, and of several where it leads. */
+			if (status == KW_OK && step->what != what && (whole == what || ranked_of(s, &step->candidate) == &s->ranked[0]))
+				round->step = whole == what ? step->what : kw_arena_printf(s->arena, "%s; the best: %s", whole, step->what);
 		}
 		best = step->idle ? NULL : ranked_of(s, &step->candidate);
 		if (best && best->ns > 0 && (round->measured_ns <= 0 || best->ns < round->measured_ns))
 			round->measured_ns = best->ns;
-		/* What a resumed run only recalls was kept when it was judged. */
-		if (status == KW_OK && step->applied && best && s->fresh > fresh)
-			status = keep_applied(s, step, best, err);
+		/* What a resumed run only recalls was kept when it was judged. A split by size is no merit of the advice. */
+		asked = step->applied ? ranked_of(s, &as_asked) : NULL;
+		if (status == KW_OK && asked && s->fresh > fresh)
+			status = keep_applied(s, step, asked, err);
 		if (status == KW_OK && g->told)
 			g->told(s, state, step, best);
 		more = false;
@@ -379,6 +425,7 @@ static enum kw_status one_round(struct kw_search *s, const struct kw_strategy *g
 	status = play_all(s, g, state, &step, &round, out, err);
 	if (status != KW_OK && status != KW_NO)
 		return status;
+	round.step = round.step ? round.step : step.what;
 	round.evaluations = s->round_evaluations;
 	round.best_ns_after = s->best_ns;
 	kept = keep_round(s, &round, out, err);

@@ -62,6 +62,13 @@ struct kw_tune_case {
 	const char *fastest;              /* as kw_plan_tune_text */
 	bool apart;                       /* their intervals are */
 };
+/* What one value for all sizes gives away: the tune lines that should choose by a dim (split.h). */
+struct kw_tune_split {
+	const char *text;                 /* "THREADS = cols > 2048 ? 512 : 128", several joined by "; " */
+	const char *const *lines;         /* plan order: the expression of such a line; NULL: it stays a tune line */
+	const int64_t *values;            /* plan order: of those that stay */
+	double ns;                        /* geometric mean over the cases, from each one's own time */
+};
 struct kw_tune_report {
 	const char *candidate;
 	int64_t space;                    /* points that satisfy the where lines */
@@ -73,6 +80,7 @@ struct kw_tune_report {
 	const char *first_case;           /* the one that all points were timed on; NULL: none */
 	struct kw_tune_case *cases;
 	size_t case_count;
+	const struct kw_tune_split *split; /* NULL: one point is as good as several */
 };
 struct kw_tune_result {
 	struct kw_tune_report report;

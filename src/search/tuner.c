@@ -1,10 +1,11 @@
 /* The tuner: successive halving over a tune space (Jamieson and Talwalkar 2016).
  *
  * Rung 0 gives every point a little time on one perf case, the first that the candidate applies to: they are many. The fastest third
- * goes on to a rung with more time, beside the default and an earlier run's winner; those that are too close to tell apart to a third. These
- * are timed on every perf case that they apply to, and the geometric mean decides, as it does for what is judged in full: a point that is the
- * fastest on one case can be far from it on another. Every point is judged by itself: its outputs are poisoned before and compared after each
- * call, so one point cannot live on what another has written. */
+ * goes on to a rung with more time, beside the default and an earlier run's winner; all of them, where several cases have few points. Those that
+ * are too close to tell apart go on to a third. These are timed on every perf case that they apply to, and the geometric mean decides, as it
+ * does for what is judged in full: a point that is the fastest on one case can be far from it on another. Where the sizes tell such cases apart,
+ * the report says so (split.h). Every point is judged by itself: its outputs are poisoned before and compared after each call, so one point
+ * cannot live on what another has written. */
 #include "search/engine.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 
 #include "search/ahead.h"
 #include "search/space.h"
+#include "search/split.h"
 
 enum { POINTS_MAX = 40, NEIGHBOURS_MAX = 6, LAST_RUNG_MAX = 3, PATIENCE_MIN = 10, AT_LEAST = 4, SAME_FAULT = 3 };
 /* Of a later rung, over its cases: most of what a look costs is not its timing, so more cases mean fewer points. Those that are looked at
@@ -475,7 +477,7 @@ static size_t finalists(struct tuner *t)
 	size_t right = right_count(t), least = several ? COMPARED + 1 : COMPARED, most = LOOKS_MAX / t->case_count;
 	size_t keep = right / 3, staying = 0;
 
-	keep = keep < most ? keep : most;
+	keep = several && right <= most ? right : keep < most ? keep : most;
 	keep = keep > least ? keep : least;
 	keep = keep < right ? keep : right;
 	for (size_t i = keep; i < right; i++)
@@ -652,6 +654,27 @@ static enum kw_status start(struct tuner *t, struct kw_error *err)
 	return status;
 }
 
+/* Right, and as far as the best: its times are of more than the first look. */
+static bool compared(const struct point *best, const struct point *p)
+{
+	return p->fate == RIGHT && p->rung >= (best->rung > 0);
+}
+
+/* Whether the sizes should choose. */
+static enum kw_status look_for_split(struct tuner *t, struct kw_error *err)
+{
+	struct kw_split_point *points = kw_arena_calloc(t->s->arena, t->count + 1, sizeof(*points));
+	size_t n = 0;
+
+	if (!points)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
+	for (size_t i = 0; i < t->count; i++)
+		if (compared(&t->points[0], &t->points[i]))
+			points[n++] = (struct kw_split_point){ t->points[i].values, t->points[i].case_ns, t->points[i].low_ns,
+							       t->points[i].high_ns };
+	return kw_split_find(t->c, t->s->task, points, n, t->s->arena, &t->report->split, err);
+}
+
 /* What the best point took on each case that it was timed on, and what was faster there. */
 static enum kw_status tell_cases(struct tuner *t, struct kw_error *err)
 {
@@ -667,7 +690,7 @@ static enum kw_status tell_cases(struct tuner *t, struct kw_error *err)
 		for (size_t i = 1; i < t->count; i++) {
 			const struct point *p = &t->points[i];
 
-			if (p->fate == RIGHT && p->rung >= (best->rung > 0) && p->case_ns[k] > 0.0 && p->case_ns[k] < fastest->case_ns[k])
+			if (compared(best, p) && p->case_ns[k] > 0.0 && p->case_ns[k] < fastest->case_ns[k])
 				fastest = p;
 		}
 		r->cases[r->case_count++] = (struct kw_tune_case){
@@ -678,7 +701,7 @@ static enum kw_status tell_cases(struct tuner *t, struct kw_error *err)
 	}
 	if (t->first_case >= 0)
 		r->first_case = t->s->task->cases[t->first_case].label;
-	return r->cases ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
+	return r->cases ? look_for_split(t, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
 }
 
 static enum kw_status hand_over(struct tuner *t, struct kw_tune_points *points, struct kw_error *err)

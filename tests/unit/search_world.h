@@ -4,6 +4,7 @@
  *     //! ns 1000            time of the perf case at the default point
  *     //! per STEP 16 500    this much more for every factor of two that STEP is away from 16
  *     //! fails STEP 64      does not build there             //! wrong STEP 8   wrong there
+ *     //! by_size 60         this much slower, or this verdict, once its values are chosen by size
  *     //! verdict CLASS/SUB  at every effort                  //! final CLASS/SUB  at the final one only
  * Each may be of one perf case of several: `//! per@2 STEP 16 500` is about the second. */
 #ifndef KW_TESTS_SEARCH_WORLD_H
@@ -43,11 +44,12 @@ struct world {
 	bool no_cache;                     /* nothing that was built is found again */
 };
 
-static int64_t tune_value(const struct kw_candidate *c, const char *name)
+/* Of a tune or define line, in this case. */
+static int64_t bound_value(const struct kw_bound_plan *b, const char *name)
 {
-	for (size_t i = 0; i < c->plan.tune_count; i++)
-		if (strcmp(c->plan.tunes[i].name, name) == 0)
-			return c->tune_values ? c->tune_values[i] : c->plan.tunes[i].default_value;
+	for (size_t i = 0; i < b->define_count; i++)
+		if (strcmp(b->defines[i].name, name) == 0)
+			return b->defines[i].value;
 	return 0;
 }
 
@@ -80,7 +82,7 @@ static bool about_case(char *text, size_t k)
 }
 
 /* Reads the //! lines; the time at this point. */
-static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, size_t k, struct kw_verdict *v)
+static double behave(const struct kw_candidate *c, const struct kw_bound_plan *b, enum kw_judge_effort effort, size_t k, struct kw_verdict *v)
 {
 	struct kw_str rest = { c->source, c->source_len }, line;
 	double ns = 1000.0;
@@ -96,11 +98,16 @@ static double behave(const struct kw_candidate *c, enum kw_judge_effort effort, 
 		if (sscanf(text, "//! ns %lf", &number) == 1)
 			ns = number;
 		if (sscanf(text, "//! per %63s %lld %lf", name, &value, &number) == 3)
-			ns += number * fabs(log2((double)tune_value(c, name) / (double)value));
-		if (sscanf(text, "//! fails %63s %lld", name, &value) == 2 && tune_value(c, name) == value)
+			ns += number * fabs(log2((double)bound_value(b, name) / (double)value));
+		if (sscanf(text, "//! fails %63s %lld", name, &value) == 2 && bound_value(b, name) == value)
 			set_class(v, "build_error/resources");
-		if (sscanf(text, "//! wrong %63s %lld", name, &value) == 2 && tune_value(c, name) == value)
+		if (sscanf(text, "//! wrong %63s %lld", name, &value) == 2 && bound_value(b, name) == value)
 			set_class(v, "wrong/mismatch");
+		/* Once the tuner's values are chosen by size: so much slower, or this verdict. */
+		if (strstr(c->name, "_by_size") && sscanf(text, "//! by_size %lf", &number) == 1)
+			ns += number;
+		else if (strstr(c->name, "_by_size") && sscanf(text, "//! by_size %63s", word) == 1)
+			set_class(v, word);
 		if (sscanf(text, "//! verdict %63s", word) == 1)
 			set_class(v, word);
 		if (effort == KW_EFFORT_FINAL && sscanf(text, "//! final %63s", word) == 1)
@@ -152,7 +159,7 @@ static bool world_case(struct world *w, const struct kw_candidate *c, const stru
 	v->case_count++;
 	if (!bound.applicable || w->unfit == (int)k + 1)
 		return true;
-	ns = behave(c, o->effort, k, v);
+	ns = behave(c, &bound, o->effort, k, v);
 	r->verdict = KW_V_OK;
 	r->has_times = true;
 	r->dims = kw_arena_copy(&v->arena, at->dims, sizeof(int64_t));

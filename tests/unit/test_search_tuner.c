@@ -167,7 +167,9 @@ static void test_all_cases(void)
 	last = &r.curve[r.curve_count - 1];
 	ok(last->cases == 2 && last->best_ns == r.best_ns, "the curve ends with the mean, and says so");
 	ok(r.curve[0].cases == 1 && fabs(r.curve[0].best_ns - 362.0) < 0.001, "it began with the default on the first case");
-	is_int(w.looks[0] + w.looks[1], 5 + 2 * 3, "three of five points are looked at on both");
+	is_int(w.looks[0] + w.looks[1], 5 + 2 * 5, "all of five points are looked at on both");
+	is_str(r.split ? r.split->text : "", "T = n > 256 ? 512 : 256", "no one point is the best for both sizes");
+	ok(r.split && fabs(r.split->ns - sqrt(351.0 * 391.0)) < 0.001, "what a choice by size promises");
 	is_int(w.limits_ns[KW_EFFORT_SCREEN], 250 * 1000000 / 2, "which share a rung's time");
 	world_release(&w);
 }

@@ -1,0 +1,352 @@
+#include "search/split.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "search/space.h"
+
+enum { RANGES_MAX = 4, TEXT_MAX = 1 << 16, SCRATCH_BYTES = 8 << 20 };
+/* Of the mean over the cases: less is not worth a kernel that is harder to read. */
+static const double worth = 0.995;
+
+/* Sizes of one dim that have one point, ascending. */
+struct range {
+	int64_t from, to;
+	const struct kw_split_point *point;
+};
+struct finder {
+	const struct kw_candidate *c;
+	const struct kw_task *t;
+	const struct kw_split_point *points;
+	size_t count;
+};
+struct found {
+	struct range ranges[RANGES_MAX];
+	size_t count, dim;
+	double ns;
+	int related;
+};
+
+static bool timed(const struct kw_split_point *p, size_t k)
+{
+	return p->ns[k] > 0.0;
+}
+
+/* The sum of the times' logarithms over the cases with this size that the best has a time of; false: it lacks one. */
+static bool sum_of(const struct finder *f, const struct kw_split_point *p, size_t dim, int64_t size, double *sum, bool *beyond)
+{
+	const struct kw_split_point *best = &f->points[0];
+
+	*sum = 0.0;
+	*beyond = false;
+	for (size_t k = 0; k < f->t->perf_count; k++) {
+		if (!timed(best, k) || f->t->cases[k].dims[dim] != size)
+			continue;
+		if (!timed(p, k))
+			return false;
+		*sum += log(p->ns[k]);
+		*beyond = *beyond || p->high_ns[k] < best->low_ns[k];
+	}
+	return true;
+}
+
+static const struct kw_split_point *fastest(const struct finder *f, size_t dim, int64_t size, double *sum)
+{
+	const struct kw_split_point *best = &f->points[0];
+	bool beyond;
+
+	sum_of(f, best, dim, size, sum, &beyond);
+	for (size_t i = 1; i < f->count; i++) {
+		double own;
+
+		if (sum_of(f, &f->points[i], dim, size, &own, &beyond) && beyond && own < *sum) {
+			*sum = own;
+			best = &f->points[i];
+		}
+	}
+	return best;
+}
+
+/* The next larger size of the timed cases; false: there is none. */
+static bool next_size(const struct finder *f, size_t dim, bool first, int64_t after, int64_t *out)
+{
+	bool any = false;
+
+	for (size_t k = 0; k < f->t->perf_count; k++) {
+		int64_t size = f->t->cases[k].dims[dim];
+
+		if (!timed(&f->points[0], k) || (!first && size <= after) || (any && size >= *out))
+			continue;
+		*out = size;
+		any = true;
+	}
+	return any;
+}
+
+struct both {
+	const struct finder *f;
+	const struct found *o;
+	bool dim, tune;
+};
+
+static bool differs(const struct found *o, size_t tune)
+{
+	for (size_t i = 1; i < o->count; i++)
+		if (o->ranges[i].point->values[tune] != o->ranges[0].point->values[tune])
+			return true;
+	return false;
+}
+
+static void note_name(void *arg, const char *name)
+{
+	struct both *b = arg;
+
+	b->dim = b->dim || strcmp(name, b->f->t->dims[b->o->dim].name) == 0;
+	for (size_t i = 0; i < b->f->c->plan.tune_count; i++)
+		b->tune = b->tune || (strcmp(name, b->f->c->plan.tunes[i].name) == 0 && differs(b->o, i));
+}
+
+static int uses_both(const struct finder *f, const struct found *o, const struct kw_intexpr *e)
+{
+	struct both b = { .f = f, .o = o };
+
+	if (e)
+		kw_intexpr_names(e, note_name, &b);
+	return b.dim && b.tune;
+}
+
+static void note_dim(void *arg, const char *name)
+{
+	struct both *b = arg;
+
+	b->dim = b->dim || strcmp(name, b->f->t->dims[b->o->dim].name) == 0;
+}
+
+/* How much a dim has to do with what differs: expressions that have both; then how far inside the first input it is, where what depends on a
+ * size mostly lies. Sizes that change together fit equally well. */
+static int relation(const struct finder *f, const struct found *o)
+{
+	const struct kw_plan *p = &f->c->plan;
+	const struct kw_tensor_decl *x = f->t->input_count ? &f->t->inputs[0] : NULL;
+	int n = 0;
+
+	for (size_t i = 0; i < p->define_count; i++)
+		n += uses_both(f, o, p->defines[i].expr);
+	for (size_t i = 0; i < p->where_count; i++)
+		n += uses_both(f, o, p->wheres[i]);
+	for (size_t i = 0; i < p->require_count; i++)
+		n += uses_both(f, o, p->requires[i]);
+	for (size_t i = 0; i < p->kernel_count; i++)
+		for (int k = 0; k < p->kernels[i].grid_rank; k++)
+			n += uses_both(f, o, p->kernels[i].grid[k]);
+	n *= KW_MAX_RANK + 1;
+	for (int k = 0, at = 0; x && k < x->rank; k++) {
+		struct both b = { .f = f, .o = o };
+
+		kw_intexpr_names(x->shape[k], note_dim, &b);
+		n += b.dim ? k + 1 - at : 0;
+		at = b.dim ? k + 1 : at;
+	}
+	return n;
+}
+
+/* Its cases by one dim: neighbours with the same point are one range. */
+static bool try_dim(const struct finder *f, size_t dim, struct found *o)
+{
+	double logs = 0.0, sum;
+	int64_t size = 0;
+	int covered = 0;
+
+	*o = (struct found){ .dim = dim };
+	for (bool first = true; next_size(f, dim, first, size, &size); first = false) {
+		const struct kw_split_point *p = fastest(f, dim, size, &sum);
+
+		logs += sum;
+		if (o->count && o->ranges[o->count - 1].point == p) {
+			o->ranges[o->count - 1].to = size;
+			continue;
+		}
+		if (o->count == RANGES_MAX)
+			return false;
+		o->ranges[o->count++] = (struct range){ size, size, p };
+	}
+	for (size_t k = 0; k < f->t->perf_count; k++)
+		covered += timed(&f->points[0], k);
+	if (o->count < 2)
+		return false;
+	o->ns = exp(logs / covered);
+	o->related = relation(f, o);
+	return true;
+}
+
+/* A round number between two sizes: the power of two at or below their geometric middle, where there is one. */
+static int64_t between(int64_t below, int64_t above)
+{
+	int64_t middle = (int64_t)sqrt((double)below * (double)above), power = 1;
+
+	middle = middle < below ? below : middle >= above ? above - 1 : middle;
+	while (power <= middle / 2)
+		power *= 2;
+	return power >= below && power <= middle ? power : middle;
+}
+
+/* "cols > 2048 ? 512 : 128" */
+static const char *choice(const struct finder *f, const struct found *o, size_t tune, struct kw_arena *a)
+{
+	const char *dim = f->t->dims[o->dim].name;
+	struct kw_buf b;
+	const char *text;
+
+	kw_buf_init(&b, TEXT_MAX);
+	for (size_t i = o->count - 1; i > 0; i--) {
+		int64_t above = o->ranges[i].point->values[tune];
+
+		if (above != o->ranges[i - 1].point->values[tune])
+			kw_buf_printf(&b, "%s > %lld ? %lld : ", dim, (long long)between(o->ranges[i - 1].to, o->ranges[i].from),
+				      (long long)above);
+	}
+	kw_buf_printf(&b, "%lld", (long long)o->ranges[0].point->values[tune]);
+	text = b.full ? NULL : kw_arena_strndup(a, b.ptr, b.len);
+	kw_buf_release(&b);
+	return text;
+}
+
+static const struct kw_tune_split *make(const struct finder *f, const struct found *o, struct kw_arena *a)
+{
+	size_t n = f->c->plan.tune_count;
+	struct kw_tune_split *s = kw_arena_calloc(a, 1, sizeof(*s));
+	const char **lines = kw_arena_calloc(a, n + 1, sizeof(*lines));
+	int64_t *values = kw_arena_calloc(a, n + 1, sizeof(*values));
+
+	if (!s || !lines || !values)
+		return NULL;
+	*s = (struct kw_tune_split){ .text = "", .lines = lines, .values = values, .ns = o->ns };
+	for (size_t i = 0; i < n; i++) {
+		values[i] = o->ranges[0].point->values[i];
+		if (!differs(o, i))
+			continue;
+		lines[i] = choice(f, o, i, a);
+		s->text = lines[i] ? kw_arena_printf(a, "%s%s%s = %s", s->text, *s->text ? "; " : "", f->c->plan.tunes[i].name, lines[i])
+				   : NULL;
+		if (!s->text)
+			return NULL;
+	}
+	return s;
+}
+
+/* Of equal ones, but for rounding, the one with fewer ranges; then the one that has more to do with it. */
+static bool preferred(const struct found *a, const struct found *b)
+{
+	if (a->ns < b->ns * (1 - 1e-9) || b->ns < a->ns * (1 - 1e-9))
+		return a->ns < b->ns;
+	return a->count != b->count ? a->count < b->count : a->related > b->related;
+}
+
+enum kw_status kw_split_find(const struct kw_candidate *c, const struct kw_task *t, const struct kw_split_point *points, size_t count,
+			     struct kw_arena *a, const struct kw_tune_split **out, struct kw_error *err)
+{
+	struct finder f = { c, t, points, count };
+	struct found best = { 0 }, one;
+	double logs = 0.0;
+	int covered = 0;
+
+	*out = NULL;
+	for (size_t k = 0; count && k < t->perf_count; k++)
+		if (timed(&points[0], k)) {
+			logs += log(points[0].ns[k]);
+			covered++;
+		}
+	for (size_t d = 0; covered > 1 && count > 1 && d < t->dim_count; d++) {
+		bool better = try_dim(&f, d, &one) && one.ns < worth * exp(logs / covered);
+
+		if (better && (!best.count || preferred(&one, &best)))
+			best = one;
+	}
+	if (!best.count)
+		return KW_OK;
+	*out = make(&f, &best, a);
+	return *out ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a split by size");
+}
+
+/* The tune lines that became defines, each with its own marker, above all that knows them. */
+static void add_defines(const struct kw_candidate *c, const struct kw_tune_split *s, struct kw_str like, struct kw_buf *out)
+{
+	bool python = kw_str_holds(like, "#@");
+
+	kw_buf_printf(out, KW_STR_FMT "%s Split by size: of the values that were timed, each was the fastest on the cases of its range.\n",
+		      (int)strspn(like.ptr, " \t"), like.ptr, python ? "#" : "//");
+	for (size_t i = 0; i < c->plan.tune_count; i++)
+		if (s->lines[i])
+			kw_buf_printf(out, KW_STR_FMT "%s define %s = %s\n", (int)strspn(like.ptr, " \t"), like.ptr, python ? "#@" : "//@",
+				      c->plan.tunes[i].name, s->lines[i]);
+}
+
+static bool goes(const struct kw_candidate *c, const struct kw_tune_split *s, int line)
+{
+	for (size_t i = 0; i < c->plan.tune_count; i++)
+		if (s->lines[i] && c->plan.tunes[i].line == line)
+			return true;
+	return false;
+}
+
+static void rewrite(const struct kw_candidate *c, const struct kw_tune_split *s, struct kw_buf *out)
+{
+	struct kw_str rest = { c->source, c->source_len }, line;
+	int at = c->plan.define_count ? c->plan.defines[0].line : 0, n = 0;
+
+	for (size_t i = 0; i < c->plan.tune_count; i++)
+		if (s->lines[i] && (!at || c->plan.tunes[i].line < at))
+			at = c->plan.tunes[i].line;
+	while (kw_str_split(&rest, '\n', &line)) {
+		if (++n == at)
+			add_defines(c, s, line, out);
+		if (!goes(c, s, n)) {
+			kw_buf_add(out, line.ptr, line.len);
+			if (rest.ptr)
+				kw_buf_addc(out, '\n');
+		}
+	}
+}
+
+/* Whether it applies to every case of the task that c at its point applies to. */
+static bool serves_as_many(const struct kw_candidate *c, const struct kw_candidate *by_size, const struct kw_task *t,
+			   const struct kw_hardware *hw)
+{
+	struct kw_bound_plan bound;
+	struct kw_arena scratch;
+	bool all = true;
+
+	kw_arena_init(&scratch, SCRATCH_BYTES);
+	for (size_t i = 0; i < t->case_count && all; i++) {
+		kw_arena_reset(&scratch);
+		all = !kw_space_bind(c, t, &t->cases[i], hw, c->tune_values, &scratch, &bound) ||
+		      kw_space_bind(by_size, t, &t->cases[i], hw, by_size->tune_values, &scratch, &bound);
+	}
+	kw_arena_release(&scratch);
+	return all;
+}
+
+enum kw_status kw_split_apply(const struct kw_candidate *c, const struct kw_task *t, const struct kw_hardware *hw,
+			      const struct kw_tune_split *split, struct kw_arena *a, struct kw_candidate *out, struct kw_error *err)
+{
+	const char *name = kw_arena_printf(a, "%s_by_size", c->name);
+	struct kw_buf text;
+	size_t kept = 0;
+	enum kw_status status;
+
+	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES);
+	rewrite(c, split, &text);
+	status = name && !text.full ? kw_candidate_from_text(out, name, c->backend, text.ptr, text.len, t, a, err)
+				    : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a split by size");
+	kw_buf_release(&text);
+	if (status != KW_OK)
+		return status == KW_ERR_INPUT ? KW_NO : status;
+	out->origin = kw_arena_printf(a, "%s, split by size", c->origin ? c->origin : "");
+	out->tune_values = kw_arena_calloc(a, c->plan.tune_count + 1, sizeof(*out->tune_values));
+	if (!out->origin || !out->tune_values)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a split by size");
+	for (size_t i = 0; i < c->plan.tune_count; i++)
+		if (!split->lines[i])
+			out->tune_values[kept++] = split->values[i];
+	return serves_as_many(c, out, t, hw) ? KW_OK : KW_NO;
+}
