@@ -40,6 +40,12 @@ static json_t *tune_cases_json(const struct kw_tune_report *r)
 	return list;
 }
 
+/* What should choose by size; null: nothing. */
+static json_t *split_json(const struct kw_tune_split *s)
+{
+	return s ? json_pack("{s:s, s:f}", "define", s->text, "ns", s->ns) : json_null();
+}
+
 json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_report *r)
 {
 	json_t *o = json_object(), *best = json_object();
@@ -56,7 +62,8 @@ json_t *kw_op_tune_json(const struct kw_candidate *c, const struct kw_tune_repor
 	       json_object_set_new(o, "wrong", json_integer(r->wrong)) == 0 &&
 	       json_object_set_new(o, "best_ns", r->best_ns > 0 ? kw_json_real(r->best_ns) : json_null()) == 0 &&
 	       json_object_set_new(o, "first_case", r->first_case ? json_string(r->first_case) : json_null()) == 0 &&
-	       json_object_set_new(o, "cases", tune_cases_json(r)) == 0 && json_object_set_new(o, "curve", curve_json(r)) == 0;
+	       json_object_set_new(o, "cases", tune_cases_json(r)) == 0 && json_object_set_new(o, "split", split_json(r->split)) == 0 &&
+	       json_object_set_new(o, "curve", curve_json(r)) == 0;
 	if (good && json_object_size(best))
 		good = json_object_set(o, "best", best) == 0;
 	json_decref(best);

@@ -9,6 +9,7 @@
 #include "report/table.h"
 
 enum { STEP_SHOWN_BYTES = 116 };
+#define WORTH_TELLING 1.01 /* of a case: how much slower the chosen point is than another */
 
 const char *kw_report_state(const struct kw_run_row *r, char out[KW_REPORT_STATE_MAX])
 {
@@ -113,10 +114,12 @@ static void rounds(const struct kw_report *r, struct kw_buf *out)
 	kw_arena_release(&a);
 }
 
-/* Of several cases: the mean that decided; and where one point for each case would be worth having. */
-static void tuner_cases(const json_t *cases, double mean_ns, struct kw_buf *out)
+/* Of several cases: the mean that decided; and where no one point is best for all of them, how a line can choose by size. */
+static void tuner_cases(const json_t *t, struct kw_buf *out)
 {
-	const double worth = 1.1;
+	const json_t *cases = json_object_get(t, "cases"), *split = json_object_get(t, "split");
+	double mean_ns = kw_json_get_f64(t, "best_ns", 0), promised = kw_json_get_f64(split, "ns", 0);
+	const char *line = kw_json_get_str(split, "define", NULL);
 	bool told = false;
 	char text[40], other[40];
 	size_t i;
@@ -132,14 +135,16 @@ static void tuner_cases(const json_t *cases, double mean_ns, struct kw_buf *out)
 	json_array_foreach(cases, i, c) {
 		double ns = kw_json_get_f64(c, "ns", 0), least = kw_json_get_f64(c, "fastest_ns", 0);
 
-		if (!(least > 0) || ns <= worth * least || !kw_json_get_bool(c, "apart", false))
+		if (!(least > 0) || ns <= WORTH_TELLING * least || !kw_json_get_bool(c, "apart", false))
 			continue;
-		kw_buf_printf(out, "%s %s on %s (%s, not %s)", told ? "," : "  one point for each case would be faster:",
-			      kw_json_get_str(c, "fastest", "?"), kw_json_get_str(c, "case", "?"), kw_human_ns(least, text, sizeof(text)),
-			      kw_human_ns(ns, other, sizeof(other)));
+		kw_buf_printf(out, "%s %s is fastest with %s (%s, not %s)", told ? "," : " ", kw_json_get_str(c, "case", "?"),
+			      kw_json_get_str(c, "fastest", "?"), kw_human_ns(least, text, sizeof(text)), kw_human_ns(ns, other, sizeof(other)));
 		told = true;
 	}
-	kw_buf_addz(out, told ? "; a `define` line can choose by the sizes\n" : "");
+	if (told && line && promised > 0)
+		kw_buf_printf(out, "; no one point is best for all: `define %s` promises %.3fx of the mean\n", line, promised / mean_ns);
+	else
+		kw_buf_addz(out, told ? "; no one point is best for all: a `define` line can choose by the sizes\n" : "");
 }
 
 /* One line a tuned candidate: its space, what was tried, and how the best time fell on the case that all points were timed on. */
@@ -174,7 +179,7 @@ static void tuner(const struct kw_report *r, struct kw_buf *out)
 			least = ns;
 		}
 		kw_buf_addc(out, '\n');
-		tuner_cases(cases, kw_json_get_f64(t, "best_ns", 0), out);
+		tuner_cases(t, out);
 	}
 }
 

@@ -68,13 +68,14 @@ static void test_run(void)
 				  .sha256 = "c1", .origin = "pattern:row_softmax" };
 	struct kw_round round = { .index = 1, .step = "row_softmax", .evaluations = 3, .best_ns_after = 5e6 };
 	json_t *tune = json_pack("[{s:s, s:i, s:i, s:[{s:i, s:f}, {s:i, s:f}]}, {s:s, s:f, s:s, s:[{s:i, s:i, s:f}, {s:i, s:i, s:f}],"
-				 " s:[{s:s, s:f, s:s, s:f, s:b}, {s:s, s:f, s:s, s:f, s:b}, {s:s, s:f, s:s, s:f, s:b}]}]", "candidate", "row_softmax", "space",
+				 " s:[{s:s, s:f, s:s, s:f, s:b}, {s:s, s:f, s:s, s:f, s:b}, {s:s, s:f, s:s, s:f, s:b}], s:{s:s, s:f}}]", "candidate", "row_softmax", "space",
 				 6, "tried", 2, "curve", "evaluations", 1, "best_ns", 7e6, "evaluations", 2, "best_ns",
 				 9e6, "candidate", "other", "best_ns", 6e6, "first_case", "n=1", "curve", "evaluations", 1, "cases", 1,
 				 "best_ns", 7e6, "evaluations", 2, "cases", 3, "best_ns", 6e6, "cases",
 				 "case", "n=1", "ns", 9e6, "fastest", "T=2", "fastest_ns", 7e6, "apart", true,
 				 "case", "n=2", "ns", 3e6, "fastest", "T=3", "fastest_ns", 2.9e6, "apart", true,
-				 "case", "n=3", "ns", 8e6, "fastest", "T=4", "fastest_ns", 5e6, "apart", false);
+				 "case", "n=3", "ns", 8e6, "fastest", "T=4", "fastest_ns", 5e6, "apart", false,
+				 "split", "define", "T = n > 1 ? 3 : 2", "ns", 5.7e6);
 	struct kw_report r;
 	const char *text;
 	int64_t run = new_run(s), id;
@@ -107,7 +108,9 @@ static void test_run(void)
 	has_str(text, "best after 1: 7 ms\n", "its curve only falls");
 	has_str(text, "pruned); on n=1 best after 1: 7 ms\n  chosen by its mean over 3 cases, 6 ms: n=1 9 ms, n=2 3 ms, n=3 8 ms\n",
 		"of several cases: whose times those are, and what decided");
-	has_str(text, "  one point for each case would be faster: T=2 on n=1 (7 ms, not 9 ms); a `define`", "by over 10%%, and beyond doubt");
+	has_str(text, "  n=1 is fastest with T=2 (7 ms, not 9 ms), n=2 is fastest with T=3 (2.90 ms, not 3 ms); no one point is best for all: "
+		      "`define T = n > 1 ? 3 : 2` promises 0.950x of the mean\n",
+		"those beyond doubt, and what would have both");
 	has_str(text, "verdicts: 3 ok, 1 wrong mismatch", "the counts by class");
 	is_int(r.curve_count, 0 + 1, "one better full verdict");
 	j = kw_report_json(&r);
