@@ -10,6 +10,15 @@ enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4 };
 
 /* ---- messages ---- */
 
+/* What an earlier message explains away: only the first error is the cause. */
+static bool is_hidden(const struct kw_explained_input *in, const struct kw_rule *rule)
+{
+	for (size_t i = 0; i < in->message_count; i++)
+		if (kw_rule_hides(in->messages[i].finding.rule, rule))
+			return true;
+	return false;
+}
+
 static bool keep(struct kw_explained_input *in, const struct kw_explained_finding *f, int line, const char *text,
 		 struct kw_arena *a)
 {
@@ -19,6 +28,8 @@ static bool keep(struct kw_explained_input *in, const struct kw_explained_findin
 			in->messages[i].count++;
 			return true;
 		}
+	if (is_hidden(in, f->rule))
+		return true;
 	if (!in->messages)
 		in->messages = kw_arena_calloc(a, MAX_MESSAGES, sizeof(*in->messages));
 	if (!in->messages || in->message_count == MAX_MESSAGES)

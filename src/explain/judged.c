@@ -197,10 +197,11 @@ enum kw_status kw_explain_judged(const char *source, const char *name, const str
 	return status;
 }
 
+/* Told already, or explained away by what was. */
 static bool is_told(const struct kw_rule *rule, const struct kw_rule **told, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (told[i] == rule)
+		if (told[i] == rule || kw_rule_hides(told[i], rule))
 			return true;
 	return false;
 }

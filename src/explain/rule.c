@@ -341,6 +341,14 @@ void kw_rules_release(struct kw_rule *rules, size_t count)
 			regfree(rules[i].message);
 }
 
+bool kw_rule_hides(const struct kw_rule *a, const struct kw_rule *b)
+{
+	for (size_t i = 0; i < a->hides_count; i++)
+		if (strcmp(a->hides[i], b->name) == 0)
+			return true;
+	return false;
+}
+
 const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)

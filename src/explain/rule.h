@@ -77,6 +77,8 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 /* The rule in the words of the language that the kernel is written in. */
 const struct kw_rule *kw_rule_in_words_of(const struct kw_rule *r, enum kw_words words);
 const struct kw_rule *kw_rule_find(const struct kw_rule *rules, size_t count, const char *name);
+/* Whether a names b among what it explains away. */
+bool kw_rule_hides(const struct kw_rule *a, const struct kw_rule *b);
 /* Whether it fires. Messages need the captured numbers in f. */
 bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f);
 /* Whether a line is what a message rule explains; fills f->captured (hexadecimal and thousands are read). */
