@@ -29,8 +29,7 @@ import time
 import types
 
 CONTROL = 3
-START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC, ANSWER, WATCHED = (0x6B77, 0x6B78, 0x6B79, 0x6B7A, 0x6B7B, 0x6B7C, 0x6B7D, 0x6B7E,
-                                                                        0x6B7F, 0x6B80, 0x6B81)
+START, MAP, LOCK, LOAD, RUN, STAGE, FETCH, FORK, SPEC, ANSWER, WATCHED, IMPORT = range(0x6B77, 0x6B83)
 DRIVER, TRUSTED, TRITON, INTERPRETER = 1, 2, 4, 8
 READY, LOADED, DONE, MACHINE, FORKED, RAISED, ASK = 0x7279, 0x727A, 0x727D, 0x7280, 0x7282, 0x7283, 0x7284
 LANDLOCK, SECCOMP, RLIMITS, NNP, PID, NET, IPC, UTS, USERNS = 2, 4, 8, 32, 64, 128, 256, 512, 1024
@@ -149,9 +148,11 @@ def zygote():
         data, fds, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 1)
         if not data:
             return
-        flags, gpu = struct.unpack_from("<II", data, 4)
+        op, flags, gpu = struct.unpack_from("<III", data)
         if flags & TRITON:
             import_triton(flags & INTERPRETER)
+        if op == IMPORT:
+            continue
         try:
             pid, layers = fork_for_the_judge(flags & (DRIVER | TRUSTED))  # neither driver nor compilers work in namespaces
         except OSError as e:
@@ -226,6 +227,7 @@ def import_triton(interpreted):
         import triton
         import triton.language.extra.libdevice
         import triton.testing
+        import triton.compiler.code_generator  # else with the first launch, in each player
     except Exception:
         pass
     gc.collect()

@@ -260,9 +260,33 @@ def compile_all(kernels, sm, fds):
     return answers
 
 
+# Of our own: what Triton, its passes and its assembler do once in a process is done when a candidate's kernel comes, and forks have it.
+OURS = {"functions": [{"name": "ours", "line": 1, "kind": "jit", "globals": {"tl": {"module": "triton.language"}}, "defaults": [],
+                       "text": "def ours(x, y, n, B: tl.constexpr):\n"
+                               "    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+                               "    v = tl.load(x + i, mask=i < n, other=0.0)\n"
+                               "    tl.store(y + i, tl.exp(v - tl.max(v, axis=0)) / tl.sum(v, axis=0), mask=i < n)\n"}],
+        "signature": [["x", "*fp32"], ["y", "*fp32"], ["n", "i32"], ["B", "constexpr"]], "constants": [[[3], 1024]],
+        "attributes": [[[0], [["tt.divisibility", 16]]]], "options": {}}
+OURS_SM = 90
+
+
+def compile_ours():
+    """What fails here is met, and told, with the first kernel that is asked for."""
+    fd = os.memfd_create("ours")
+    try:
+        build(OURS, OURS_SM, fd)
+    except Exception:
+        pass
+    os.close(fd)
+
+
 def prepare():
     compiler.quiet_environment()
-    return source.check_version(compiler.import_triton().__version__)
+    unknown = source.check_version(compiler.import_triton().__version__)
+    if not unknown:
+        compile_ours()
+    return unknown
 
 
 try:

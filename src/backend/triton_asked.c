@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -23,6 +25,7 @@ enum {
 	AT_ONCE = 32 /* as in python/triton_module.py */,
 	MOST_KERNELS = 512,
 	MOST_ASKED = 50000,
+	MOST_AHEAD = 8,
 	MAX_OBJECT = 32 << 20,
 	MAX_QUESTION = 8 << 20
 };
@@ -38,6 +41,7 @@ struct known {
 };
 
 struct kw_triton_asked {
+	struct kw_triton_asked *next; /* that waits too */
 	struct kw_python_found python;
 	int sm;
 	char dir[PATH_MAX];
@@ -76,8 +80,7 @@ static void await_start(struct kw_triton_asked *t)
 	t->starting = false;
 }
 
-enum kw_status kw_triton_asked_new(const char *arch, struct kw_triton_asked **out,
-				   struct kw_error *err)
+static enum kw_status make(int sm, struct kw_triton_asked **out, struct kw_error *err)
 {
 	struct kw_triton_asked *t = kw_calloc(1, sizeof(*t));
 	enum kw_status s;
@@ -85,16 +88,132 @@ enum kw_status kw_triton_asked_new(const char *arch, struct kw_triton_asked **ou
 	*out = t;
 	if (!t)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	if (!arch || sscanf(arch, "sm_%d", &t->sm) != 1 || t->sm < LEAST_SM)
-		return kw_fail(err, KW_ERR_ENV, "",
-			       "Triton does not build for %s (it does from sm_%d on)",
-			       arch ? arch : "this device", LEAST_SM);
+	t->sm = sm;
 	s = kw_python_find(WANTS, &t->python, err);
 	if (s == KW_OK)
 		s = kw_temp_folder("kw-build", t->dir, err);
 	if (s == KW_OK)
 		begin(t);
 	return s;
+}
+
+/* ---- those that wait for a candidate ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	struct kw_triton_asked *first;
+	pid_t owner; /* a fork of ours has none */
+} ahead = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void own_ahead(void)
+{
+	if (ahead.owner != getpid())
+		ahead.first = NULL;
+	ahead.owner = getpid();
+}
+
+static int sm_of(const char *arch)
+{
+	int sm;
+
+	return arch && sscanf(arch, "sm_%d", &sm) == 1 && sm >= LEAST_SM ? sm : 0;
+}
+
+/* Not one of another interpreter, nor one that did not start or was ended meanwhile. */
+static bool is_of_use(const struct kw_triton_asked *t)
+{
+	struct kw_python_found now;
+	siginfo_t info = { 0 };
+
+	if (kw_python_find(WANTS, &now, NULL) != KW_OK || strcmp(now.path, t->python.path) != 0)
+		return false;
+	return t->starting || (t->started == KW_OK && waitid(P_PID, (id_t)kw_python_pid(t->process), &info,
+							      WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0);
+}
+
+/* sm: 0, all. */
+static void drop_ahead(int sm)
+{
+	struct kw_triton_asked **at = &ahead.first, *t;
+
+	while ((t = *at) != NULL)
+		if (sm == t->sm) {
+			at = &t->next;
+		} else {
+			*at = t->next;
+			kw_triton_asked_free(t);
+		}
+}
+
+void kw_triton_asked_ahead(const char *arch, int count)
+{
+	int sm = sm_of(arch), have = 0;
+	struct kw_triton_asked *t;
+
+	if (!sm || count <= 0)
+		return;
+	pthread_mutex_lock(&ahead.lock);
+	own_ahead();
+	drop_ahead(sm);
+	for (t = ahead.first; t; t = t->next)
+		have++;
+	for (; have < count && have < MOST_AHEAD; have++) {
+		if (make(sm, &t, NULL) != KW_OK) {
+			kw_triton_asked_free(t);
+			break;
+		}
+		t->next = ahead.first;
+		ahead.first = t;
+	}
+	pthread_mutex_unlock(&ahead.lock);
+}
+
+void kw_triton_asked_ready(void)
+{
+	pthread_mutex_lock(&ahead.lock);
+	own_ahead();
+	for (struct kw_triton_asked *t = ahead.first; t; t = t->next)
+		await_start(t);
+	pthread_mutex_unlock(&ahead.lock);
+}
+
+void kw_triton_asked_dismiss(void)
+{
+	pthread_mutex_lock(&ahead.lock);
+	own_ahead();
+	drop_ahead(0);
+	pthread_mutex_unlock(&ahead.lock);
+}
+
+static struct kw_triton_asked *take_ahead(int sm)
+{
+	struct kw_triton_asked *t;
+
+	pthread_mutex_lock(&ahead.lock);
+	own_ahead();
+	drop_ahead(sm);
+	while ((t = ahead.first) != NULL) {
+		ahead.first = t->next;
+		if (is_of_use(t))
+			break;
+		kw_triton_asked_free(t);
+	}
+	pthread_mutex_unlock(&ahead.lock);
+	return t;
+}
+
+enum kw_status kw_triton_asked_new(const char *arch, struct kw_triton_asked **out,
+				   struct kw_error *err)
+{
+	int sm = sm_of(arch);
+
+	*out = NULL;
+	if (!sm)
+		return kw_fail(err, KW_ERR_ENV, "",
+			       "Triton does not build for %s (it does from sm_%d on)",
+			       arch ? arch : "this device", LEAST_SM);
+	*out = take_ahead(sm);
+	return *out ? KW_OK : make(sm, out, err);
 }
 
 void kw_triton_asked_free(struct kw_triton_asked *t)

@@ -187,8 +187,9 @@ struct kw_device_ops {
 	int64_t (*memory_free)(struct kw_device *d); /* of memory of its own, at this moment; -1: not known */
 	bool (*state)(struct kw_device *d, struct kw_device_state *out);
 	enum kw_status (*overheads)(struct kw_device *d, struct kw_overheads *out, struct kw_error *err);
-	/* Starts players for so many candidates that are modules, as far as its memory goes; kw_module_ahead_ready (device/module.h) waits. */
-	void (*modules_ahead)(struct kw_device *d, const struct kw_module_host *h, int count);
+	/* Starts players for so many candidates that are modules, and so many that import Triton, as far as its memory goes;
+	 * kw_module_ahead_ready (device/module.h) waits. */
+	void (*modules_ahead)(struct kw_device *d, const struct kw_module_host *h, int count, int triton);
 	void (*close)(struct kw_device *d);
 };
 struct kw_device {

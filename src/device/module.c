@@ -163,17 +163,21 @@ static enum kw_status need_zygote(struct zygote *z, const struct kw_module_host 
 	return st;
 }
 
+static unsigned triton_flags(const struct kw_module_host *h)
+{
+	return (h->triton ? FLAG_TRITON : 0u) | (h->interpreted ? FLAG_INTERPRETER : 0u);
+}
+
 /* gpu: of which a context is wanted before there is a session, and an answer when it is there; -1: none. */
 static enum kw_status fork_player(struct zygote *z, const struct kw_module_host *h, int gpu, int control, pid_t *pid, unsigned *layers,
 				  struct kw_error *err)
 {
-	uint32_t fork_it[3] = { WIRE_FORK, flags_of(z->driver, h->trusted) | (h->triton ? FLAG_TRITON : 0u) |
-							    (h->interpreted ? FLAG_INTERPRETER : 0u), (uint32_t)(gpu + 1) };
+	uint32_t fork_it[3] = { WIRE_FORK, flags_of(z->driver, h->trusted) | triton_flags(h), (uint32_t)(gpu + 1) };
 	struct wire_reply r;
 	enum kw_status st = kw_child_send(&z->child, fork_it, sizeof(fork_it), &control, 1, err);
 
-	if (st == KW_OK) /* it may have to import something first */
-		st = await(&z->child, h->triton ? ZYGOTE_TIMEOUT_MS : FORK_TIMEOUT_MS, &r, "a player did not start", err);
+	if (st == KW_OK) /* it may have to import something first, or be at it */
+		st = await(&z->child, ZYGOTE_TIMEOUT_MS, &r, "a player did not start", err);
 	if (st != KW_OK || r.kind != WIRE_FORKED || r.number <= 0)
 		return st == KW_OK ? kw_fail(err, KW_ERR_ENV, "", "a player did not start: unexpected answer") : st;
 	*pid = r.number;
@@ -288,7 +292,7 @@ enum { AHEAD = 8, AHEAD_TIMEOUT_MS = 30000 };
 static struct ahead {
 	struct kw_child child;
 	int gpu;
-	bool there, ready;
+	bool there, ready, triton;     /* triton: it has imported that */
 	char python[4096];
 } aheads[AHEAD];
 static pthread_mutex_t aheads_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -326,7 +330,7 @@ static bool take_ahead(const struct kw_module *m, int gpu, struct kw_child *c)
 	for (int i = 0; i < AHEAD && !found; i++) {
 		struct ahead *a = &aheads[i];
 
-		if (!a->there || a->gpu != gpu || strcmp(a->python, m->host.python) != 0 || !make_ready(a))
+		if (!a->there || a->gpu != gpu || a->triton != m->host.triton || strcmp(a->python, m->host.python) != 0 || !make_ready(a))
 			continue;
 		*c = a->child;
 		a->there = false;
@@ -350,7 +354,7 @@ static bool start_ahead(struct ahead *a, const struct kw_module_host *h, int gpu
 	done = need_zygote(z, h, true, NULL) == KW_OK && fork_player(z, h, gpu, pair[1], &pid, &layers, NULL) == KW_OK;
 	pthread_mutex_unlock(&z->lock);
 	close(pair[1]);
-	*a = (struct ahead){ .gpu = gpu };
+	*a = (struct ahead){ .gpu = gpu, .triton = h->triton };
 	kw_child_init(&a->child);
 	snprintf(a->python, sizeof(a->python), "%s", h->python);
 	if (done)
@@ -376,7 +380,7 @@ void kw_module_ahead(const struct kw_module_host *h, int gpu, int count)
 			kw_child_close(&a->child);
 			a->there = false;
 		}
-		have += a->there;
+		have += a->there && a->triton == h->triton;
 	}
 	for (int i = 0; i < AHEAD && have < count && works; i++)
 		if (!aheads[i].there) {
@@ -424,7 +428,8 @@ void kw_module_expect(const struct kw_module_host *h, bool driver)
 	struct zygote *z = &zygotes[h->trusted];
 
 	pthread_mutex_lock(&z->lock);
-	need_zygote(z, h, driver, NULL);
+	if (need_zygote(z, h, driver, NULL) == KW_OK && h->triton)
+		kw_child_send(&z->child, (uint32_t[3]){ WIRE_IMPORT, triton_flags(h) }, 3 * sizeof(uint32_t), NULL, 0, NULL);
 	pthread_mutex_unlock(&z->lock);
 }
 
@@ -436,8 +441,7 @@ enum kw_status kw_module_spawn(struct kw_module *m, int gpu, struct kw_child *c,
 	pid_t pid = -1;
 	int pair[2];
 
-	/* What knows Triton is copied when it is wanted. */
-	if (m->host.trusted ? take_resident(m, c) : gpu >= 0 && !m->host.triton && take_ahead(m, gpu, c))
+	if (m->host.trusted ? take_resident(m, c) : gpu >= 0 && take_ahead(m, gpu, c))
 		return KW_OK;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return kw_fail(err, KW_ERR_ENV, "", "cannot make a socket: %s", strerror(errno));

@@ -28,9 +28,10 @@ enum kw_status kw_module_new_apart(const struct kw_module_play *o, const struct 
 void kw_module_free(struct kw_module *m);
 /* gpu: the number of the device that it will use, -1 none. One that was started ahead for it is taken first. */
 enum kw_status kw_module_spawn(struct kw_module *m, int gpu, struct kw_child *c, struct kw_error *err);
-/* Starts the zygote, for players with a driver of a GPU or without, ahead of the first spawn. It ends with the calling thread. */
+/* Starts the zygote, for players with a driver of a GPU or without, ahead of the first spawn; where h says Triton, it goes on to import that.
+ * It ends with the calling thread. */
 void kw_module_expect(const struct kw_module_host *h, bool driver);
-/* Players for candidates with a context on a GPU, so that count of them are there; they start side by side. What fails is met when a
+/* Players for candidates with a context on a GPU, so that count of them are there (with Triton or without, as h says); they start side by side. What fails is met when a
  * player is spawned. Ready: when the last of them works no more, until a session wants it. */
 void kw_module_ahead(const struct kw_module_host *h, int gpu, int count);
 void kw_module_ahead_ready(void);

@@ -115,7 +115,7 @@ int kw_nvidia_idle(struct nvidia *n);
 enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
 				 struct kw_ceiling *out, struct kw_error *err);
 enum kw_status kw_nvidia_overheads(struct kw_device *d, struct kw_overheads *out, struct kw_error *err);
-void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h, int count);
+void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h, int count, int triton);
 
 enum kw_status kw_nvidia_player_start(struct kw_session *s, const struct kw_player_opts *o, struct kw_player **out,
 				      struct kw_error *err);

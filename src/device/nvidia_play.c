@@ -316,11 +316,15 @@ static enum kw_status start_module(struct gpu_player *p, const struct kw_player_
 }
 
 /* A context takes about half a gigabyte, and nobody shall miss it. */
-void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h, int count)
+void kw_nvidia_modules_ahead(struct kw_device *d, const struct kw_module_host *h, int count, int triton)
 {
 	int64_t most = kw_device_memory_available(d) / AHEAD_ROOM_BYTES;
+	struct kw_module_host with = *h;
 
-	kw_module_ahead(h, kw_nvidia_of(d)->ordinal, count < most ? count : (int)most);
+	with.triton = true;
+	count = count < most ? count : (int)most;
+	kw_module_ahead(h, kw_nvidia_of(d)->ordinal, count);
+	kw_module_ahead(&with, kw_nvidia_of(d)->ordinal, triton < most - count ? triton : (int)most - count);
 }
 
 /* Beside what it began with; 0: not known, or no more than its libraries take. */

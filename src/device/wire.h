@@ -24,7 +24,8 @@ enum {
 enum wire_op { WIRE_START = 0x6b77, WIRE_MAP, WIRE_LOCK, WIRE_LOAD, WIRE_RUN, WIRE_STAGE, WIRE_FETCH,
 	       /* Python: a player, of the zygote, and what it is told of the task. */
 	       WIRE_FORK, WIRE_SPEC, WIRE_ANSWER,
-	       WIRE_WATCHED };         /* WIRE_RUN, and the operations of PyTorch that it uses are told */
+	       WIRE_WATCHED,           /* WIRE_RUN, and the operations of PyTorch that it uses are told */
+	       WIRE_IMPORT };          /* of the zygote: what copies will want; no answer */
 /* Before everything else: the player becomes the user's Python, which speaks the rest. A descriptor goes along: what it
  * reads first (JSON: the texts of its files, facts). */
 enum { WIRE_PYTHON = 0x6b50, WIRE_PATH_MAX = 4096 };

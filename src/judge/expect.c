@@ -13,6 +13,7 @@ struct expected {
 	pthread_t thread[KINDS];
 	bool started[KINDS];
 	bool ends;
+	int triton;                       /* modules with it */
 	struct kw_judge *j;
 	pthread_t checker;
 	bool checks;
@@ -32,7 +33,7 @@ static void *start_modules(void *arg)
 {
 	struct expected *e = arg;
 
-	kw_module_host_start(e->j);
+	kw_module_host_start(e->j, e->triton);
 	pthread_mutex_lock(&e->lock);
 	while (!e->ends)
 		pthread_cond_wait(&e->over, &e->lock);
@@ -52,11 +53,13 @@ static struct expected *expected_of(struct kw_judge *j)
 	return e;
 }
 
-void kw_judge_expect(struct kw_judge *j, bool modules)
+void kw_judge_expect(struct kw_judge *j, bool modules, int triton)
 {
 	static void *(*const starts[KINDS])(void *) = { start_reference, start_modules };
 	struct expected *e = expected_of(j);
 
+	if (e && !e->started[MODULES])
+		e->triton = triton;
 	for (int i = 0; e && i < KINDS; i++)
 		if (!e->started[i] && (i == MODULES ? modules : kw_torch_process_begin(j)))
 			e->started[i] = pthread_create(&e->thread[i], NULL, starts[i], e) == 0;

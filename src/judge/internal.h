@@ -217,7 +217,7 @@ int64_t kw_module_waited_ns(const struct work *w);
 /* A call took wall_ns, or a batch; waited_ns: the wait so far when it began. */
 void kw_count_run(struct work *w, int64_t wall_ns, int64_t waited_ns);
 /* The process that players for modules are copies of: any thread, which must live as long as that is wanted. */
-void kw_module_host_start(struct kw_judge *j);
+void kw_module_host_start(struct kw_judge *j, int triton);
 
 /* expect.c */
 void kw_expected_free(struct kw_judge *j);

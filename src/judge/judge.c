@@ -1,5 +1,6 @@
 #include "judge/judge.h"
 
+#include "backend/triton_asked.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -46,6 +47,7 @@ void kw_judge_free(struct kw_judge *j)
 	kw_gpu_close(j->gpu);
 	kw_torch_process_free(j);
 	kw_module_dismiss();
+	kw_triton_asked_dismiss();
 	kw_device_close(j->host);
 	kw_device_close(j->dev);
 	kw_free(j);

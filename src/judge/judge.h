@@ -71,16 +71,16 @@ struct kw_judge;
 enum kw_status kw_judge_new(const char *device, struct kw_judge **out, struct kw_error *err);
 void kw_judge_free(struct kw_judge *j);
 struct kw_device *kw_judge_device(struct kw_judge *j);
-/* Tasks with PyTorch will come, and modules as candidates: the processes that both need are started meanwhile, on threads. They import
- * for seconds. Nothing depends on it; what fails is met, and told, where it is needed. */
-void kw_judge_expect(struct kw_judge *j, bool modules);
+/* Tasks with PyTorch will come, and modules as candidates, so many of them with Triton: the processes that these need are started meanwhile, on
+ * threads. They import for seconds. Nothing depends on it; what fails is met, and told, where it is needed. */
+void kw_judge_expect(struct kw_judge *j, bool modules, int triton);
 /* A candidate of this task will be judged next: its reference in PyTorch is checked meanwhile, on a thread, as the first evaluation would
  * begin by doing. Both stay the caller's until it is over; every evaluation waits for that. seed: as in the options. */
 void kw_judge_check_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, uint64_t seed);
 void kw_judge_check_over(struct kw_judge *j);
-/* So many modules will be judged next, on a device where starting a process for one takes long: they start, all at once, while something
- * else is done. Ready: they have, and disturb no measurement. */
-void kw_judge_modules_ahead(struct kw_judge *j, int count);
+/* So many modules will be judged next, of which so many name Triton: compilers for these start, and on a device where starting a process for a
+ * module takes long, those too, all at once, while something else is done. Ready: they have, and disturb no measurement. */
+void kw_judge_modules_ahead(struct kw_judge *j, int count, int triton);
 void kw_judge_modules_ready(struct kw_judge *j);
 /* v must be initialised (kw_verdict_init). Not thread-safe per judge. */
 enum kw_status kw_judge_eval(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e,

@@ -29,6 +29,17 @@ struct module_host {
 	json_t *files;                 /* [[name, text], ...] of python/, for its players; NULL: it imports no Triton */
 };
 
+static bool is_gpu(const struct kw_judge *j)
+{
+	return strcmp(j->dev->ops->name, "nvidia") == 0;
+}
+
+/* Where it has an interpreter, kernels are compiled all the same. */
+static const char *arch_of(const struct kw_judge *j)
+{
+	return is_gpu(j) ? j->dev->hardware.arch : INTERPRETED_ARCH;
+}
+
 /* A line that imports it. */
 static bool imports_triton(const struct kw_candidate *c)
 {
@@ -64,7 +75,7 @@ static enum kw_status prepare_triton(struct work *w, struct module_host *h, stru
 		return KW_OK;
 	h->host.triton = true;
 	h->files = json_array();
-	w->interpreted = strcmp(w->j->dev->ops->name, "nvidia") != 0;
+	w->interpreted = !is_gpu(w->j);
 	h->host.interpreted = w->interpreted;
 	st = w->interpreted ? add_file(h, "triton_interpreter", err) : KW_OK;
 	if (st == KW_OK)
@@ -72,7 +83,7 @@ static enum kw_status prepare_triton(struct work *w, struct module_host *h, stru
 	if (st == KW_OK && w->interpreted)
 		st = add_file(h, "triton_interpreted", err);
 	if (st == KW_OK)
-		st = kw_triton_asked_new(w->interpreted ? INTERPRETED_ARCH : w->j->dev->hardware.arch, &h->asked, err);
+		st = kw_triton_asked_new(arch_of(w->j), &h->asked, err);
 	h->host.ask = kw_triton_asked;
 	h->host.ask_arg = h->asked;
 	return st;
@@ -116,34 +127,45 @@ static bool find_host(struct kw_arena *a, struct kw_python_found *python, struct
 	return true;
 }
 
-void kw_module_host_start(struct kw_judge *j)
+void kw_module_host_start(struct kw_judge *j, int triton)
 {
 	struct kw_module_host host;
 	struct kw_python_found python;
 	struct kw_arena a;
 
 	kw_arena_init(&a, 8 << 20);
-	if (find_host(&a, &python, &host))
-		kw_module_expect(&host, strcmp(j->dev->ops->name, "nvidia") == 0);
+	if (find_host(&a, &python, &host)) {
+		host.triton = triton > 0 && python.triton[0];
+		host.interpreted = !is_gpu(j);
+		if (host.triton)
+			kw_triton_asked_ahead(arch_of(j), triton);
+		kw_module_expect(&host, is_gpu(j));
+	}
 	kw_arena_release(&a);
 }
 
-void kw_judge_modules_ahead(struct kw_judge *j, int count)
+void kw_judge_modules_ahead(struct kw_judge *j, int count, int triton)
 {
 	struct kw_module_host host;
 	struct kw_python_found python;
 	struct kw_arena a;
 
-	if (!j->dev->ops->modules_ahead || count <= 0)
+	if (count <= 0)
 		return;
 	kw_arena_init(&a, 8 << 20);
-	if (find_host(&a, &python, &host))
-		j->dev->ops->modules_ahead(j->dev, &host, count);
+	if (find_host(&a, &python, &host)) {
+		if (!python.triton[0])
+			triton = 0;
+		kw_triton_asked_ahead(arch_of(j), triton);
+		if (j->dev->ops->modules_ahead)
+			j->dev->ops->modules_ahead(j->dev, &host, count - triton, triton);
+	}
 	kw_arena_release(&a);
 }
 
 void kw_judge_modules_ready(struct kw_judge *j)
 {
+	kw_triton_asked_ready();
 	if (j->dev->ops->modules_ahead)
 		kw_module_ahead_ready();
 }

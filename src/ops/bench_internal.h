@@ -2,7 +2,7 @@
  * its items (bench_serve.c).
  *
  * Both speak JSON lines. First, once: {"suite", "mode", "parent", "search": options of a search, "backend", "strategy", "close": [wide, narrow],
- * "store", "builders": threads}. Then batches: {"items": [{"key", "name", "problem": path, "file", "problem_sha", "candidate_sha", "run"}]}.
+ * "store", "builders": threads, "triton": how many candidates name it}. Then batches: {"items": [{"key", "name", "problem": path, "file", "problem_sha", "candidate_sha", "run"}]}.
  * The process says {"at": "load" | "build" | "judge", "key"} before each step, {"done": key, "state", "text", ...} once the store has an
  * item, and {"batch": "done"} when it waits for more. */
 #ifndef KW_OPS_BENCH_INTERNAL_H
@@ -14,6 +14,9 @@
 /* So many items a process is given at once: candidates, which are built together; searches on a GPU, whose problems are read ahead. */
 enum { KW_BENCH_BATCH_CANDIDATES = 8, KW_BENCH_BATCH = 64, KW_BENCH_LINE_BYTES = 32 << 20 };
 enum kw_bench_mode { KW_BENCH_MODE_EVAL, KW_BENCH_MODE_OPTIMIZE, KW_BENCH_MODE_AUDIT };
+
+/* Whether a candidate's text names Triton, so that it may want what takes long to import. */
+bool kw_bench_names_triton(const char *text, size_t len);
 
 /* How an item ended. */
 struct kw_bench_end {

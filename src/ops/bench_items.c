@@ -66,3 +66,8 @@ enum kw_status kw_bench_item_end(struct kw_store *s, int64_t parent, const char 
 	kw_arena_release(&a);
 	return status;
 }
+
+bool kw_bench_names_triton(const char *text, size_t len)
+{
+	return len && memmem(text, len, "triton", strlen("triton"));
+}

@@ -36,6 +36,7 @@ struct bench {
 	size_t count, done;
 	struct kw_store *store;
 	int64_t run_id;
+	int triton;                       /* candidates that name it */
 	json_t *search;                   /* the options of each search, and of judging */
 	int faults;                       /* of the machine, in a row */
 	struct kw_error fault;            /* the last one */
@@ -49,23 +50,23 @@ static enum kw_status no_memory(struct bench *b)
 
 /* ---- items --------------------------------------------------------------------------------------- */
 
-static enum kw_status hash_file(const char *path, size_t most, char out[KW_SHA256_HEX], struct kw_error *err)
+static void hash_file(const char *path, size_t most, char out[KW_SHA256_HEX], int *triton)
 {
 	struct kw_buf text;
-	enum kw_status status;
 
 	kw_buf_init(&text, most + 1);
-	status = kw_file_read(path, most, &text, err);
-	if (status == KW_OK)
+	if (kw_file_read(path, most, &text, NULL) == KW_OK) {
 		kw_sha256_hex(text.len ? text.ptr : "", text.len, out);
+		*triton += kw_bench_names_triton(text.ptr, text.len);
+	}
 	kw_buf_release(&text);
-	return status;
 }
 
 static enum kw_status add_item(struct bench *b, const struct kw_problem *p, int sample, const char *file, bool missing)
 {
 	const char *backend = b->o->search.backend;
 	struct item *i = &b->items[b->count];
+	int ignored = 0;
 
 	if (b->count == ITEMS_MAX)
 		return kw_fail(b->err, KW_ERR_LIMIT, "", "more than %d items", ITEMS_MAX);
@@ -79,9 +80,9 @@ static enum kw_status add_item(struct bench *b, const struct kw_problem *p, int 
 	if (!i->job.key)
 		return no_memory(b);
 	/* One that cannot be read is told when its problem is loaded. */
-	hash_file(p->path, PROBLEM_MAX_BYTES, i->problem_sha, NULL);
+	hash_file(p->path, PROBLEM_MAX_BYTES, i->problem_sha, &ignored);
 	if (file)
-		hash_file(file, KW_CANDIDATE_MAX_BYTES, i->candidate_sha, NULL);
+		hash_file(file, KW_CANDIDATE_MAX_BYTES, i->candidate_sha, &b->triton);
 	return KW_OK;
 }
 
@@ -320,7 +321,7 @@ static json_t *job_json(struct item *it)
 static json_t *config_json(const struct bench *b, int processes)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	json_t *j = json_pack("{s:s, s:i, s:I, s:i, s:O, s:f, s:f}", "suite", b->suite->name, "mode",
+	json_t *j = json_pack("{s:s, s:i, s:i, s:I, s:i, s:O, s:f, s:f}", "suite", b->suite->name, "triton", b->triton, "mode",
 			      b->o->candidates ? KW_BENCH_MODE_EVAL : KW_BENCH_MODE_OPTIMIZE, "parent", (json_int_t)b->run_id, "builders",
 			      (int)(cores / processes > 1 ? cores / processes : 1), "search", b->search, "close_wide", b->suite->close.wide,
 			      "close_narrow", b->suite->close.narrow);

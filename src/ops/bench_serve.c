@@ -41,6 +41,7 @@ struct server {
 	struct kw_store *store;
 	struct kw_judge *judge;
 	bool expects;                     /* kw_judge_expect was called */
+	int triton;                       /* candidates of the run that name it */
 	const char *judge_wanted, *judge_device; /* the kind that it was made for, and what it is */
 	struct entry entry[KW_BENCH_BATCH];
 	size_t count;
@@ -307,11 +308,10 @@ struct building {
 	_Atomic size_t next;
 };
 
-/* Whether it will be judged as a module; nothing of it was before. What names Triton gets another process. */
+/* Whether it will be judged as a module; nothing of it was before. */
 static bool is_module(const struct entry *e)
 {
-	return e->has_candidate && !e->over && !e->run_id && strcmp(e->candidate.backend, "module") == 0 &&
-	       !memmem(e->candidate.source, e->candidate.source_len, "triton", strlen("triton"));
+	return e->has_candidate && !e->over && !e->run_id && strcmp(e->candidate.backend, "module") == 0;
 }
 
 static void *build_some(void *arg)
@@ -399,7 +399,7 @@ static enum kw_status build(struct server *s)
 {
 	struct building b = { .s = s };
 	pthread_t id[BUILDERS_MAX];
-	int started = 0, modules = 0;
+	int started = 0, modules = 0, triton = 0;
 	size_t first = 0;
 	int64_t start;
 	enum kw_status status;
@@ -409,10 +409,12 @@ static enum kw_status build(struct server *s)
 	if (first == s->count || s->builders < 2 || judge_for(s, s->entry[first].candidate.backend, NULL) != KW_OK)
 		return KW_OK; /* each will say for itself what is wrong */
 	status = at(s, "build", NULL);
-	for (size_t i = 0; i < s->count; i++)
-		modules += is_module(&s->entry[i]);
+	for (const struct entry *e = s->entry; e < s->entry + s->count; e++) {
+		modules += is_module(e);
+		triton += is_module(e) && kw_bench_names_triton(e->candidate.source, e->candidate.source_len);
+	}
 	start = kw_now_ns();
-	kw_judge_modules_ahead(s->judge, modules);
+	kw_judge_modules_ahead(s->judge, modules, triton);
 	start = kw_now_ns() - start;
 	kw_judge_check_ahead(s->judge, &s->entry[first].task.task, s->entry[first].task.expr, s->search.seed);
 	b.hw = &kw_judge_device(s->judge)->hardware;
@@ -671,7 +673,7 @@ static void expect(struct server *s)
 	else if (backend)
 		judge_for(s, backend, &ignored);
 	if (s->judge)
-		kw_judge_expect(s->judge, backend && strcmp(backend, "module") == 0);
+		kw_judge_expect(s->judge, backend && strcmp(backend, "module") == 0, s->triton);
 }
 
 static enum kw_status serve_batch(struct server *s, const json_t *list)
@@ -725,6 +727,7 @@ static enum kw_status configure(struct server *s, const json_t *j)
 	s->mode = (enum kw_bench_mode)kw_json_get_i64(j, "mode", 0);
 	s->parent = kw_json_get_i64(j, "parent", 0);
 	s->builders = (int)kw_json_get_i64(j, "builders", 1);
+	s->triton = (int)kw_json_get_i64(j, "triton", 0);
 	if (status == KW_OK && json_object_get(j, "search")) {
 		status = kw_json_canonical(json_object_get(j, "search"), &text, s->err);
 		if (status == KW_OK)

@@ -22,6 +22,9 @@ static const char stand_in[] =
 	"def prepare(driver, trusted):\n"
 	"    global torch\n"
 	"    torch = Any()\n"
+	"def import_triton(interpreted):\n"
+	"    if interpreted: os.kill(os.getpid(), 9)\n"
+	"    libc.prctl(15, b'triton', 0, 0, 0)\n"
 	"class Cuda:\n"
 	"    def __init__(self, gpu):\n"
 	"        if gpu == 7: raise RuntimeError('no such GPU')\n"
@@ -143,6 +146,36 @@ static void test_not_taken(void)
 	kw_child_close(&c);
 }
 
+static void test_triton(void)
+{
+	struct kw_child c;
+
+	host.triton = true;
+	kw_module_expect(&host, true);
+	host.triton = false;
+	is_str(spawned(3, &c), "triton", "what modules with Triton will want is imported before they come");
+	kw_child_close(&c);
+	host.triton = true;
+	kw_module_ahead(&host, 3, 1);
+	host.triton = false;
+	kw_module_ahead_ready();
+	ok(is_ahead(3, ""), "one with Triton is not taken for who does not want it");
+	kw_module_ahead(&host, 3, 1);
+	kw_module_ahead_ready();
+	host.triton = true;
+	is_str(spawned(3, &c), "ahead-3", "for one with Triton it is");
+	kw_child_close(&c);
+	is_str(spawned(3, &c), "triton", "and the one without is not");
+	kw_child_close(&c);
+	host.interpreted = true;
+	kw_module_expect(&host, true);
+	host.triton = host.interpreted = false;
+	is_str(spawned(3, &c), "ahead-3", "what Triton's import has ended does not end what waits");
+	kw_child_close(&c);
+	ok(spawned(3, &c)[0], "and modules without it are played: %s", err.text);
+	kw_child_close(&c);
+}
+
 static void test_end(void)
 {
 	int left = 0;
@@ -166,6 +199,7 @@ int main(void)
 	test_killed(&a);
 	test_taken();
 	test_not_taken();
+	test_triton();
 	test_end();
 	kw_arena_release(&a);
 	return done();

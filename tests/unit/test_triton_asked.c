@@ -3,12 +3,16 @@
  */
 #include "backend/triton_asked.h"
 
+#include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "python/python.h"
 #include "tap.h"
+#include "temp.h"
 
 enum { N = 16, TIMEOUT_MS = 20000 };
 
@@ -353,9 +357,122 @@ static void hostile_questions(void)
 	has_str(r.detail, "more than 512 different ones", "in words");
 }
 
+/* ---- compilers that wait for a candidate ---- */
+
+/* Their folders, that of `asked` among them; with such a file in it. */
+static int folders(const char *file, char paths[1024])
+{
+	glob_t found;
+	int n = 0;
+
+	paths[0] = '\0';
+	if (glob(temp_file(kw_arena_printf(&arena, "kw-build-*%s", file)), 0, NULL, &found) != 0)
+		return 0;
+	for (n = 0; n < (int)found.gl_pathc; n++)
+		snprintf(paths + strlen(paths), 1024 - strlen(paths), "%s'%s'", n ? ", " : "",
+			 found.gl_pathv[n]);
+	globfree(&found);
+	return n;
+}
+
+/* The last process that this one has started: its parent is the second number behind its name. */
+static pid_t last_child(void)
+{
+	glob_t found;
+	pid_t last = -1;
+
+	if (glob("/proc/[1-9]*/stat", GLOB_NOSORT, NULL, &found) != 0)
+		return -1;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct kw_buf text;
+		const char *name_end;
+		int pid = (int)strtol(found.gl_pathv[i] + strlen("/proc/"), NULL, 10), parent = 0;
+
+		kw_buf_init(&text, 4096);
+		if (kw_file_read(found.gl_pathv[i], 4095, &text, NULL) == KW_OK && text.len &&
+		    (name_end = strrchr(text.ptr, ')')) != NULL &&
+		    sscanf(name_end, ") %*c %d", &parent) == 1 && parent == getpid() && pid > last)
+			last = pid;
+		kw_buf_release(&text);
+	}
+	globfree(&found);
+	return last;
+}
+
+static void waiting_ones(void)
+{
+	static const char reach[] = "import json\n"
+				    "ask = triton.compile.__self__.ask\n"
+				    "text = '''def reach():\n"
+				    "    for folder in (%s,):\n"
+				    "        try:\n"
+				    "            open(folder + '/left', 'w').close()\n"
+				    "        except OSError:\n"
+				    "            pass\n"
+				    "'''\n";
+	struct kw_triton_asked *t[3] = { NULL };
+	char paths[1024];
+
+	kw_triton_asked_ahead("sm_90a", 2);
+	kw_triton_asked_ahead("sm_90a", 2);
+	kw_triton_asked_ready();
+	is_int(folders("", paths), 3, "two wait, beside the one that works");
+	is_int(play(kw_arena_printf(&arena, reach, paths),
+		    "        one = {'functions': [{'name': 'k', 'text': 'def k(x):\\n    "
+		    "reach()\\n', 'line': 1, 'kind': 'jit', 'globals':\n"
+		    "            {'reach': {'function': 1}}, 'defaults': []}, {'name': 'reach', "
+		    "'text': text, 'line': 1, 'kind': 'constexpr',\n"
+		    "            'globals': {}, 'defaults': []}], 'signature': [['x', '*fp32']], "
+		    "'constants': [], 'attributes': [], 'options': {}}\n"
+		    "        ask(json.dumps({'kernels': [one]}).encode())\n" TELL("[1]")),
+	       KW_PLAY_DONE, "code of a candidate's in its compiler: %s", r.detail);
+	is_int(folders("/left", paths), 1, "leaves nothing where another candidate's will work");
+	for (int i = 0; i < 3; i++)
+		is_int(kw_triton_asked_new("sm_90a", &t[i], &err), KW_OK, "one is wanted");
+	is_int(folders("", paths), 4, "those that wait are taken first, each once");
+	host.ask_arg = t[0];
+	is_int(play(simple, "        k = kernel.warmup(torch.float32, 100, BLOCK=256, grid=(1,))\n"
+			    TELL("[len(k.asm['cubin']) > 1000]")),
+	       KW_PLAY_DONE, "and compile: %s", r.detail);
+	ok(y[0] == 1, "a kernel");
+	for (int i = 0; i < 3; i++)
+		kw_triton_asked_free(t[i]);
+	kw_triton_asked_ahead("sm_80", 1);
+	is_int(kw_triton_asked_new("sm_90a", &t[0], &err), KW_OK, "one for another device");
+	is_int(kw_triton_asked_sm(t[0]), 90, "is none that waits");
+	kw_triton_asked_free(t[0]);
+}
+
+static void ended_ones(void)
+{
+	struct kw_triton_asked *t;
+	char paths[1024];
+	siginfo_t info;
+	pid_t pid;
+
+	kw_triton_asked_ahead("sm_90a", 1);
+	kw_triton_asked_ready();
+	pid = last_child();
+	ok(pid > 0 && kill(pid, SIGKILL) == 0, "one is ended while it waits");
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	is_int(kw_triton_asked_new("sm_90a", &t, &err), KW_OK, "another one");
+	host.ask_arg = t;
+	is_int(play(simple, "        kernel.warmup(torch.float32, 100, BLOCK=512, grid=(1,))\n"
+			    TELL("[1]")),
+	       KW_PLAY_DONE, "compiles: %s", r.detail);
+	is_int(kw_triton_asked_count(t).compiled, 1, "a kernel");
+	kw_triton_asked_free(t);
+	kw_triton_asked_ahead("sm_90a", 2);
+	kw_triton_asked_dismiss();
+	is_int(folders("", paths), 1, "they end with the judge, and leave nothing");
+	host.ask_arg = asked;
+}
+
 int main(void)
 {
 	kw_arena_init(&arena, 256 << 20);
+	setenv("TMPDIR", temp_dir(), 1);
+	setenv("XDG_CACHE_HOME", temp_dir(), 1); /* nothing is compiled yet */
 	if (kw_python_find(KW_PYTHON_TORCH | KW_PYTHON_TRITON, &python, &err) != KW_OK) {
 		skip(1, "no Python with torch and triton here");
 		kw_arena_release(&arena);
@@ -367,6 +484,8 @@ int main(void)
 	a_launch();
 	refused_kernels();
 	together();
+	waiting_ones();
+	ended_ones();
 	hostile_questions();
 	device->ops->session_free(session);
 	kw_triton_asked_free(asked);
