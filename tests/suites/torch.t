@@ -64,6 +64,7 @@ put("$tmp/c/Wants.c", "$head 0;\n}\n");
 ($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2,level1/5 --baselines naive,eager --verbose));
 my @i = @{$j->{items} // []};
 ok($err =~ /the reference of 1_Scale was checked ahead/, 'the first reference is checked while candidates are built', $err);
+ok($err !~ /triton_asked/, 'where no candidate names Triton, nothing of it is started', $err);
 ok($rc == 0 && @i == 6, 'candidates of every form are judged', "$rc $err");
 ok($i[0]{right} && $i[0]{verdict} eq 'ok', 'plan lines', $i[0]{text});
 ok($i[1]{right}, 'a module', $i[1]{text});
@@ -129,7 +130,9 @@ for my $try ([0, 'tl.maximum(v, 0.0) + other'], [1, 'tl.maximum(v, 0.0) + other 
 }
 answered('cuda/some_model/run3/shift.txt', $inline);
 put("$tmp/output/cuda/some_model/run0/gone.txt", "I cannot help with that.\n");
-($rc, $j, $err) = run(qw(bench multikernelbench --path . --candidates output --baselines naive));
+($rc, $j, $err) = run(qw(bench multikernelbench --path . --candidates output --baselines naive --verbose));
+my $compilers = () = $err =~ /\(triton_asked\): \{"files"/g;
+ok($compilers == 3, 'each of three modules with Triton has a compiler of its own, whether it was started ahead or not', "$compilers: $err");
 %by = map { $_->{item} => $_ } @{$j->{items} // []};
 ok($rc == 0 && $by{'activation/shift#0'}{right} && $by{'activation/shift#0'}{suite_right}, 'a Triton kernel in an answer', ($by{'activation/shift#0'}{text} // '') . $err);
 ok(($by{'activation/shift#1'}{verdict} // '') eq 'wrong' && $by{'activation/shift#1'}{suite_right}, 'close enough for the suite', $by{'activation/shift#1'}{text});
