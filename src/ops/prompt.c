@@ -3,8 +3,10 @@
 
 #include "agent/prices.h"
 #include "device/device.h"
+#include "explain/rule.h"
 #include "expr/statements.h"
 #include "ops/internal.h"
+#include "search/split.h"
 
 enum { PROMPT_ARENA_BYTES = 512 << 20 };
 
@@ -43,6 +45,25 @@ static enum kw_status load_parent(const struct kw_op_prompt_opts *o, enum kw_rol
 	return status;
 }
 
+/* What the tuner found of it earlier, on this kind of machine. */
+static enum kw_status add_finding(struct kw_arena *a, struct kw_finding *out, struct kw_prompt_facts *f, struct kw_error *err)
+{
+	struct kw_rule *rules = NULL;
+	size_t count = 0;
+	bool found = false;
+	enum kw_status status;
+
+	if (!f->parent || !f->memory)
+		return KW_OK;
+	status = kw_rules_load(a, &rules, &count, err);
+	if (status == KW_OK)
+		status = kw_split_finding(f->memory, kw_split_key(f->parent, f->hardware, a), rules, count, 0, a, out, &found, err);
+	kw_rules_release(rules, count);
+	f->findings = found ? out : NULL;
+	f->finding_count = found;
+	return status;
+}
+
 /* What the manager divides. */
 static enum kw_status show_statements(const struct kw_op_task *t, struct kw_arena *a, struct kw_prompt_facts *f, struct kw_error *err)
 {
@@ -67,6 +88,7 @@ static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role,
 	struct kw_prompt_facts f = { .task = &t->task, .expr = t->expr, .backend = b->name };
 	struct kw_hardware hardware;
 	struct kw_candidate c;
+	struct kw_finding finding;
 	enum kw_status status = find_hardware(o, b, &out->arena, &hardware, err);
 
 	f.hardware = &hardware;
@@ -76,6 +98,8 @@ static enum kw_status make(const struct kw_op_prompt_opts *o, enum kw_role role,
 		status = show_statements(t, &out->arena, &f, err);
 	if (status == KW_OK)
 		f.memory = kw_op_memory();
+	if (status == KW_OK)
+		status = add_finding(&out->arena, &finding, &f, err);
 	if (status == KW_OK)
 		status = kw_prompt_make(role, &f, o->max_bytes ? o->max_bytes : KW_PROMPT_DEFAULT_BYTES, &out->arena, &out->prompt,
 					err);

@@ -244,6 +244,8 @@ static enum kw_status split_by_size(struct kw_search *s, struct kw_step *step, c
 	}
 	if (status == KW_OK)
 		status = judge_whole(s, &by_size, KW_EFFORT_FULL, &right, &outcome, err);
+	if (status == KW_OK && s->memory) /* what was tried is no advice */
+		status = kw_split_remember(s->memory, kw_split_key(&step->candidate, s->ports->hardware, s->arena), NULL, s->arena, err);
 	if (status != KW_OK || !right)
 		return status;
 	row = ranked_of(s, &by_size);
@@ -348,14 +350,14 @@ static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *st
 	bool found = false;
 	enum kw_status status;
 
-	for (size_t i = 0; i < best->verdict->case_count && !c; i++)
+	for (size_t i = 0; step->of_case && i < best->verdict->case_count && !c; i++)
 		if (best->verdict->cases[i].has_times && strcmp(best->verdict->cases[i].label, step->of_case) == 0)
 			c = &best->verdict->cases[i];
-	if (!c || !(step->before_ns > 0))
+	if ((step->of_case && !c) || !(step->before_ns > 0))
 		return KW_OK;
-	measured = 1 - c->times.median_ns / step->before_ns;
 	f.directive.applied = true;
-	f.directive.measured_factor = c->times.median_ns / step->before_ns;
+	f.directive.measured_factor = (c ? c->times.median_ns : best->ns) / step->before_ns;
+	measured = 1 - f.directive.measured_factor;
 	status = kw_store_verdict_find(s->store, s->run_id, best->candidate.sha256, best->tune, "full", s->arena, &row, &found, err);
 	if (status == KW_OK && found)
 		status = kw_store_finding_put(s->store, row.id, &f, err);
@@ -363,7 +365,7 @@ static enum kw_status keep_applied(struct kw_search *s, const struct kw_step *st
 		status = kw_ledger_add(s->memory, f.id, predicted, measured, s->arena, err);
 	if (status == KW_OK)
 		kw_search_reason(s, "%s was applied in round %d: %.0f%% of the time of %s predicted at most, %.0f%% measured", f.id,
-				 s->round, 100 * predicted, step->of_case, 100 * measured);
+				 s->round, 100 * predicted, step->of_case ? step->of_case : "all perf cases", 100 * measured);
 	return status;
 }
 

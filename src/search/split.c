@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "explain/rule.h"
+#include "profile/launches.h"
 #include "search/space.h"
 
 enum { RANGES_MAX = 4, TEXT_MAX = 1 << 16, SCRATCH_BYTES = 8 << 20 };
@@ -349,4 +351,99 @@ enum kw_status kw_split_apply(const struct kw_candidate *c, const struct kw_task
 		if (!split->lines[i])
 			out->tune_values[kept++] = split->values[i];
 	return serves_as_many(c, out, t, hw) ? KW_OK : KW_NO;
+}
+
+/* ---- what models are told ----------------------------------------------------------------------- */
+
+static const char rule_name[] = "one_value_for_all_sizes";
+static const char table[] = "split";
+
+const char *kw_split_key(const struct kw_candidate *c, const struct kw_hardware *hw, struct kw_arena *a)
+{
+	const char *key = kw_arena_printf(a, "%s|%s|%s|%d", c->sha256, hw->name, hw->arch, hw->units);
+
+	return key ? key : c->sha256;
+}
+
+/* "n=1 is fastest with T=2 (7 ms), n=2 with T=3 (2.90 ms)" */
+static const char *which_is_best(const struct kw_tune_report *r, struct kw_arena *a)
+{
+	const char *text = "";
+	char ns[40];
+
+	for (size_t i = 0; text && i < r->case_count; i++)
+		text = kw_arena_printf(a, "%s%s%s %s%s (%s)", text, i ? ", " : "", r->cases[i].label, i ? "with " : "is fastest with ",
+				       r->cases[i].fastest, kw_human_ns(r->cases[i].fastest_ns, ns, sizeof(ns)));
+	return text;
+}
+
+enum kw_status kw_split_remember(struct kw_store *memory, const char *key, const struct kw_tune_report *r, struct kw_arena *a,
+				 struct kw_error *err)
+{
+	const char *old = NULL, *best = r && r->split ? which_is_best(r, a) : "";
+	struct kw_buf text;
+	json_t *j;
+	enum kw_status status;
+
+	if (!r || !r->split) {
+		status = kw_store_kv_get(memory, table, key, a, &old, err);
+		return status == KW_OK && old && *old ? kw_store_kv_put(memory, table, key, "", err) : status;
+	}
+	j = best ? json_pack("{s:s, s:s, s:f, s:f}", "define", r->split->text, "best", best, "one_value_ns", r->best_ns, "by_size_ns", r->split->ns)
+		 : NULL;
+	kw_buf_init(&text, TEXT_MAX);
+	status = j ? kw_json_canonical(j, &text, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a split by size");
+	if (status == KW_OK)
+		status = kw_store_kv_put(memory, table, key, text.ptr, err);
+	json_decref(j);
+	kw_buf_release(&text);
+	return status;
+}
+
+static enum kw_status say(const json_t *j, const struct kw_rule *rule, double mean_ns, struct kw_arena *a, struct kw_finding *out, bool *found,
+			  struct kw_error *err)
+{
+	double now[KW_M_COUNT], share;
+	struct kw_facts f = { .now = now };
+	const char *evidence, *change;
+
+	for (int m = 0; m < KW_M_COUNT; m++)
+		now[m] = NAN;
+	now[KW_M_ONE_VALUE_NS] = kw_json_get_f64(j, "one_value_ns", 0);
+	now[KW_M_BY_SIZE_NS] = kw_json_get_f64(j, "by_size_ns", 0);
+	if (!kw_rule_fires(rule, &f))
+		return KW_OK;
+	share = now[KW_M_BY_SIZE_NS] / now[KW_M_ONE_VALUE_NS];
+	evidence = kw_rule_say(rule, rule->evidence, &f, a);
+	change = kw_rule_say(rule, rule->directive, &f, a);
+	*out = (struct kw_finding){ .id = rule_name, .rule = kw_arena_strdup(a, rule->file), .gain_ns = (1 - share) * (mean_ns > 0 ? mean_ns : now[KW_M_ONE_VALUE_NS]) };
+	out->sentence = evidence ? kw_arena_printf(a, "%s %s.", evidence, kw_json_get_str(j, "best", "")) : NULL;
+	out->directive = (struct kw_directive){
+		.id = kw_arena_strdup(a, rule->directive_id),
+		.text = change ? kw_arena_printf(a, "%s Here: `define %s`.", change, kw_json_get_str(j, "define", "")) : NULL,
+		.wrong_when = kw_arena_strdup(a, rule->wrong_when),
+		.prediction = { KW_SPLIT_METRIC, share, 1 - rule->sure * (1 - share) },
+	};
+	*found = out->rule && out->sentence && out->directive.id && out->directive.text && out->directive.wrong_when;
+	return *found ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a finding");
+}
+
+enum kw_status kw_split_finding(struct kw_store *memory, const char *key, const struct kw_rule *rules, size_t rule_count, double mean_ns,
+				struct kw_arena *a, struct kw_finding *out, bool *found, struct kw_error *err)
+{
+	const struct kw_rule *rule = kw_rule_find(rules, rule_count, rule_name);
+	const char *text = NULL;
+	json_t *j = NULL;
+	enum kw_status status;
+
+	*found = false;
+	if (!memory || !rule)
+		return KW_OK;
+	status = kw_store_kv_get(memory, table, key, a, &text, err);
+	if (status == KW_OK && text && *text)
+		status = kw_json_parse("a split by size", text, strlen(text), &j, err);
+	if (status == KW_OK && j)
+		status = say(j, rule, mean_ns, a, out, found, err);
+	json_decref(j);
+	return status;
 }

@@ -19,7 +19,7 @@ struct kw_step {
 	bool tune;                        /* search its tune space (else only the point it carries) */
 	bool final;                       /* not tuned: what is handed over if it is right, so that it is judged once, by the final check */
 	const struct kw_finding *applied; /* the finding whose directive the answer says that it follows; NULL: none */
-	const char *of_case;              /* of the parent, with applied: the case that the finding is about, and its time */
+	const char *of_case;              /* of the parent, with applied: the case that the finding is about, and its time; NULL: all, their mean */
 	double before_ns;
 	double predicted;                 /* what is expected of the time, as a share of the best before; 0: nothing was said */
 	bool idle;                        /* nothing came of this round: there is no candidate, `what` says why */

@@ -586,14 +586,6 @@ static enum kw_status halve(struct tuner *t, struct kw_error *err)
 	return status;
 }
 
-static const char *key_of(const struct kw_search *s, const struct kw_candidate *c)
-{
-	const struct kw_hardware *hw = s->ports->hardware;
-	const char *key = kw_arena_printf(s->arena, "%s|%s|%s|%d", c->sha256, hw->name, hw->arch, hw->units);
-
-	return key ? key : c->sha256;
-}
-
 /* Where an earlier run found its winner for this very candidate on this kind of machine, it is tried second. It was the best over the cases
  * of that run, which may not be ours: it goes on with the default, and has to win again. */
 static enum kw_status add_known_winner(struct tuner *t, struct kw_error *err)
@@ -607,7 +599,7 @@ static enum kw_status add_known_winner(struct tuner *t, struct kw_error *err)
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for tune points");
 	if (!t->s->memory || n == 0)
 		return KW_OK;
-	status = kw_store_kv_get(t->s->memory, "tune", key_of(t->s, t->c), t->s->arena, &text, err);
+	status = kw_store_kv_get(t->s->memory, "tune", kw_split_key(t->c, t->s->ports->hardware, t->s->arena), t->s->arena, &text, err);
 	if (status != KW_OK || !text || kw_plan_tune_parse(&t->c->plan, text, values, NULL) != KW_OK)
 		return status;
 	while (at < t->count && memcmp(t->points[at].values, values, n * sizeof(*values)) != 0)
@@ -740,8 +732,12 @@ enum kw_status kw_tuner_run(struct kw_search *s, struct kw_candidate *c, int64_t
 	sort_points(&t);
 	ended = hand_over(&t, points, err);
 	s->upcoming = 0;
-	if (ended == KW_OK && status == KW_OK && s->memory && c->tune_values && c->plan.tune_count)
-		ended = kw_store_kv_put(s->memory, "tune", key_of(s, c),
-					kw_plan_tune_text(&c->plan, c->tune_values, s->arena), err);
+	if (ended == KW_OK && status == KW_OK && s->memory && c->tune_values && c->plan.tune_count) {
+		const char *key = kw_split_key(c, s->ports->hardware, s->arena);
+
+		ended = kw_store_kv_put(s->memory, "tune", key, kw_plan_tune_text(&c->plan, c->tune_values, s->arena), err);
+		if (ended == KW_OK)
+			ended = kw_split_remember(s->memory, key, report, s->arena, err);
+	}
 	return ended != KW_OK ? ended : status;
 }

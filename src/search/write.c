@@ -9,6 +9,7 @@
 #include "explain/judged.h"
 #include "explain/rule.h"
 #include "search/ahead.h"
+#include "search/split.h"
 
 enum { STEP_TEXT_BYTES = 600, NOTE_BYTES = 800, WORD_BYTES = 40, AHEAD_MAX_BYTES = 256 << 20 };
 
@@ -20,6 +21,32 @@ enum kw_status kw_writer_init(struct kw_writer *w, struct kw_search *s, struct k
 	w->history = kw_arena_calloc(s->arena, KW_HISTORY_MAX, sizeof(*w->history));
 	w->known = kw_arena_calloc(s->arena, KW_KNOWN_FINDINGS, sizeof(*w->known));
 	return w->history && w->known ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a run");
+}
+
+/* That no one tuned value is best for all sizes, in its place by what it gives back. */
+static enum kw_status add_split(const struct kw_writer *w, const struct kw_ranked *parent, struct kw_finding **findings, size_t *count,
+				struct kw_error *err)
+{
+	struct kw_search *s = w->s;
+	struct kw_finding own, *room;
+	size_t at = 0;
+	bool found;
+	enum kw_status status = kw_split_finding(s->memory, kw_split_key(&parent->candidate, s->ports->hardware, s->arena), s->rules, s->rule_count,
+						 parent->ns, s->arena, &own, &found, err);
+
+	if (status != KW_OK || !found)
+		return status;
+	room = kw_arena_calloc(s->arena, *count + 1, sizeof(*room));
+	if (!room)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for findings");
+	while (at < *count && (*findings)[at].gain_ns > own.gain_ns)
+		at++;
+	for (size_t i = 0; i < *count; i++)
+		room[i + (i >= at)] = (*findings)[i];
+	room[at] = own;
+	*findings = room;
+	(*count)++;
+	return KW_OK;
 }
 
 /* What is known without a profiler. A prompt without it is still a prompt: what goes wrong here is said, and nothing more. */
@@ -44,7 +71,8 @@ static void add_findings(const struct kw_writer *w, const struct kw_ranked *pare
 		}
 	if ((!s->rules && kw_rules_load(s->arena, &s->rules, &s->rule_count, &err) != KW_OK) ||
 	    kw_explain_judged(parent->candidate.source, name, parent->verdict, s->rules, s->rule_count, s->memory, s->arena, &findings,
-			      &out->finding_count, &err) != KW_OK)
+			      &out->finding_count, &err) != KW_OK ||
+	    add_split(w, parent, &findings, &out->finding_count, &err) != KW_OK)
 		kw_search_reason(s, "no findings for %s: %s", parent->candidate.name, err.text);
 	out->findings = findings;
 	memmove(w->known + 1, w->known, (KW_KNOWN_FINDINGS - 1) * sizeof(*w->known));
@@ -313,8 +341,11 @@ static void find_applied(const struct kw_turn *turn, const struct kw_prompt_fact
 			step->applied = &facts->findings[i];
 	step->predicted = expected(facts->directive);
 	if (step->applied) {
-		step->of_case = c->label;
-		step->before_ns = c->times.median_ns;
+		const char *metric = step->applied->directive.prediction.metric;
+		bool of_all = metric && strcmp(metric, KW_SPLIT_METRIC) == 0;
+
+		step->of_case = of_all ? NULL : c->label;
+		step->before_ns = of_all ? kw_search_mean_ns(facts->parent_verdict) : c->times.median_ns;
 		if (step->predicted <= 0 && step->applied->gain_ns > 0 && step->applied->gain_ns < step->before_ns)
 			step->predicted = 1 - step->applied->gain_ns / step->before_ns;
 	}
@@ -343,7 +374,7 @@ enum kw_status kw_writer_step(struct kw_writer *w, const struct kw_turn *turn, c
 	}
 	find_applied(turn, facts, step);
 	/* The parent may leave the ranking before the step is judged. */
-	if (step->applied && !(step->of_case = kw_arena_strdup(s->arena, step->of_case)))
+	if (step->applied && step->of_case && !(step->of_case = kw_arena_strdup(s->arena, step->of_case)))
 		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for a step");
 	return KW_OK;
 }

@@ -2,6 +2,7 @@
 #include "tap.h"
 #include "search_world.h"
 
+#include "explain/rule.h"
 #include "search/split.h"
 
 static const char two_dims[] = "name: rows\ndims: { rows: { min: 1, max: 65536 }, cols: { min: 1, max: 65536 } }\n"
@@ -103,6 +104,43 @@ static void test_python(const struct kw_task *t, struct kw_arena *a)
 	has_str(by_size.source, "\r\n# Split by size: ", "a comment of the language");
 	has_str(by_size.source, "\n#@ define BLOCK = cols > 2048 ? 512 : 128\n#@ define num_warps = cols > 2048 ? 8 : 4\ndef k(", "its markers");
 	is_int(by_size.plan.tune_count, 0, "nothing is left to tune");
+}
+
+/* What models are told of a kernel that was tuned, in the words of the rule. */
+static void test_finding(struct kw_store *store, struct kw_arena *a)
+{
+	struct kw_tune_split split = { .text = "T = n > 2048 ? 512 : 128", .ns = 180 };
+	struct kw_tune_case cases[] = { { .label = "n=4096", .ns = 200, .fastest_ns = 180, .fastest = "T=512" },
+					{ .label = "n=1024", .ns = 200, .fastest_ns = 180, .fastest = "T=128" } };
+	struct kw_tune_report r = { .best_ns = 200, .cases = cases, .case_count = 2, .split = &split };
+	struct kw_error err = { 0 };
+	struct kw_finding f = { 0 };
+	struct kw_rule *rules = NULL;
+	size_t count = 0;
+	bool found;
+
+	is_int(kw_rules_load(a, &rules, &count, &err), KW_OK, "the rules");
+	kw_split_finding(store, "k", rules, count, 0, a, &f, &found, &err);
+	ok(!found, "nothing is remembered");
+	is_int(kw_split_remember(store, "k", &r, a, &err), KW_OK, "what the tuner found");
+	is_int(kw_split_finding(store, "k", rules, count, 400, a, &f, &found, &err), KW_OK, "is a finding");
+	ok(found, "it is there");
+	is_str(f.id, "one_value_for_all_sizes", "of the rule");
+	has_str(f.sentence, "200 ns (geometric mean), with the best one for each 180 ns. n=4096 is fastest with T=512 (180 ns), n=1024 with T=128 (180 ns).",
+		"its evidence");
+	has_str(f.directive.text, "Here: `define T = n > 2048 ? 512 : 128`.", "what to do");
+	ok(fabs(f.gain_ns - 40) < 1e-9, "a tenth of the time that it has now");
+	ok(fabs(f.directive.prediction.factor_low - 0.9) < 1e-9 && f.directive.prediction.factor_high > 0.9, "as a share of the mean");
+	split.ns = 199.9;
+	kw_split_remember(store, "k", &r, a, &err);
+	kw_split_finding(store, "k", rules, count, 0, a, &f, &found, &err);
+	ok(!found, "next to nothing is none");
+	split.ns = 180;
+	kw_split_remember(store, "k", &r, a, &err);
+	kw_split_remember(store, "k", NULL, a, &err);
+	kw_split_finding(store, "k", rules, count, 0, a, &f, &found, &err);
+	ok(!found, "nor what is taken back");
+	kw_rules_release(rules, count);
 }
 
 /* ---- in a run ----------------------------------------------------------------------------------- */
@@ -214,6 +252,7 @@ int main(void)
 	test_find(&t, &a);
 	test_apply(&t, &a);
 	test_python(&t, &a);
+	test_finding(store, &a);
 	test_run(store);
 	test_not_kept(store);
 	test_not_tried(store);
