@@ -198,15 +198,24 @@ def import_triton():
     import triton.compiler.code_generator
     import triton.backends.compiler
 
-    unnamed(triton.__version__)
+    forget_cache(triton)
     return triton
 
 
-def unnamed(version):
-    """Entries of Triton's cache are named by a hash of all of its files, which takes several times as long as a kernel. None is looked for here."""
+def forget_cache(triton):
+    """Entries of Triton's cache are named by a hash of all of its files, which takes several times as long as a kernel, and written so that
+    others see them whole, by folders that are made and removed. Here nothing is looked for, and each process writes files of its own."""
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == "triton" and hasattr(module, "triton_key"):
-            module.triton_key = lambda: version
+            module.triton_key = lambda: triton.__version__
+    triton.runtime.cache.FileCacheManager.put = put
+
+
+def put(self, data, filename, binary=True):
+    path = os.path.join(self.cache_dir, "%d.%s" % (os.getpid(), filename))
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else str(data).encode("utf-8"))
+    return path
 
 
 def answer(request, fds):
