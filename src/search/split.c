@@ -47,7 +47,7 @@ static bool sum_of(const struct finder *f, const struct kw_split_point *p, size_
 		if (!timed(p, k))
 			return false;
 		*sum += log(p->ns[k]);
-		*beyond = *beyond || p->high_ns[k] < best->low_ns[k];
+		*beyond = *beyond || (p->high_ns[k] < best->ns[k] && p->ns[k] < best->low_ns[k]);
 	}
 	return true;
 }

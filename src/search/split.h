@@ -19,7 +19,8 @@ struct kw_split_point {
 	const int64_t *values;
 	const double *ns, *low_ns, *high_ns;
 };
-/* points[0]: the best over all cases. Another is taken for a size only where it is faster beyond the ends of their intervals. */
+/* points[0]: the best over all cases. Another is taken for a size only where on a case it is faster and neither time is
+ * within the other's interval: what comes of it is judged in full, so a false alarm costs a judgement. */
 enum kw_status kw_split_find(const struct kw_candidate *c, const struct kw_task *t, const struct kw_split_point *points, size_t count,
 			     struct kw_arena *a, const struct kw_tune_split **out, struct kw_error *err);
 /* A candidate of its own, at the point that the split leaves open; all that it holds is in the arena. */

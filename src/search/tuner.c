@@ -567,6 +567,60 @@ static size_t close_ones(const struct tuner *t)
 	return best->fate == RIGHT && best->rung == 1 ? n : 0;
 }
 
+/* Right, and as far as the best: its times are of more than the first look. */
+static bool compared(const struct point *best, const struct point *p)
+{
+	return p->fate == RIGHT && p->rung >= (best->rung > 0);
+}
+
+/* Whether the sizes should choose; medians: as if they were certain. */
+static enum kw_status look_for_split(struct tuner *t, bool medians, const struct kw_tune_split **out, struct kw_error *err)
+{
+	struct kw_split_point *points = kw_arena_calloc(t->s->arena, t->count + 1, sizeof(*points));
+	size_t n = 0;
+
+	if (!points)
+		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
+	for (size_t i = 0; i < t->count; i++) {
+		const struct point *p = &t->points[i];
+
+		if (compared(&t->points[0], p))
+			points[n++] = (struct kw_split_point){ p->values, p->case_ns, medians ? p->case_ns : p->low_ns,
+							       medians ? p->case_ns : p->high_ns };
+	}
+	return kw_split_find(t->c, t->s->task, points, n, t->s->arena, out, err);
+}
+
+/* The best, and what is the fastest on a case, at the head of the list; how many. */
+static size_t rivals(struct tuner *t)
+{
+	size_t n = 1;
+
+	for (size_t k = 0; k < t->case_count && n < LAST_RUNG_MAX; k++) {
+		int at = t->cases[k];
+		size_t fastest = 0;
+
+		for (size_t i = 1; i < t->count; i++)
+			if (compared(&t->points[0], &t->points[i]) && t->points[i].case_ns[at] > 0.0 &&
+			    t->points[i].case_ns[at] < t->points[fastest].case_ns[at])
+				fastest = i;
+		if (fastest >= n)
+			move_up(t, fastest, n++);
+	}
+	return n;
+}
+
+/* Where one point for each size would be worth having, and the looks so far were too short to be sure, they get longer ones. */
+static enum kw_status look_again_for_split(struct tuner *t, struct kw_error *err)
+{
+	const struct kw_tune_split *by_median = NULL, *sure = NULL;
+	enum kw_status status = look_for_split(t, true, &by_median, err);
+
+	if (status == KW_OK && by_median)
+		status = look_for_split(t, false, &sure, err);
+	return status == KW_OK && by_median && !sure ? next_rung(t, 2, rivals(t), err) : status;
+}
+
 static enum kw_status halve(struct tuner *t, struct kw_error *err)
 {
 	enum kw_status status = first_rung(t, err);
@@ -583,6 +637,8 @@ static enum kw_status halve(struct tuner *t, struct kw_error *err)
 	status = next_rung(t, 1, finalists(t), err);
 	if (status == KW_OK && !t->cheat && close_ones(t) > 1 && !out_of_time(t))
 		status = next_rung(t, 2, close_ones(t), err);
+	if (status == KW_OK && !t->cheat && t->case_count > 1 && t->points[0].rung > 0 && !out_of_time(t))
+		status = look_again_for_split(t, err);
 	return status;
 }
 
@@ -646,27 +702,6 @@ static enum kw_status start(struct tuner *t, struct kw_error *err)
 	return status;
 }
 
-/* Right, and as far as the best: its times are of more than the first look. */
-static bool compared(const struct point *best, const struct point *p)
-{
-	return p->fate == RIGHT && p->rung >= (best->rung > 0);
-}
-
-/* Whether the sizes should choose. */
-static enum kw_status look_for_split(struct tuner *t, struct kw_error *err)
-{
-	struct kw_split_point *points = kw_arena_calloc(t->s->arena, t->count + 1, sizeof(*points));
-	size_t n = 0;
-
-	if (!points)
-		return kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
-	for (size_t i = 0; i < t->count; i++)
-		if (compared(&t->points[0], &t->points[i]))
-			points[n++] = (struct kw_split_point){ t->points[i].values, t->points[i].case_ns, t->points[i].low_ns,
-							       t->points[i].high_ns };
-	return kw_split_find(t->c, t->s->task, points, n, t->s->arena, &t->report->split, err);
-}
-
 /* What the best point took on each case that it was timed on, and what was faster there. */
 static enum kw_status tell_cases(struct tuner *t, struct kw_error *err)
 {
@@ -693,7 +728,7 @@ static enum kw_status tell_cases(struct tuner *t, struct kw_error *err)
 	}
 	if (t->first_case >= 0)
 		r->first_case = t->s->task->cases[t->first_case].label;
-	return r->cases ? look_for_split(t, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
+	return r->cases ? look_for_split(t, false, &r->split, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory for the tuner's report");
 }
 
 static enum kw_status hand_over(struct tuner *t, struct kw_tune_points *points, struct kw_error *err)

@@ -4,6 +4,7 @@
  *     //! ns 1000            time of the perf case at the default point
  *     //! per STEP 16 500    this much more for every factor of two that STEP is away from 16
  *     //! fails STEP 64      does not build there             //! wrong STEP 8   wrong there
+ *     //! spread 0.02        the share of the time to each side of an interval after 50 ms; of longer looks less
  *     //! by_size 60         this much slower, or this verdict, once its values are chosen by size
  *     //! verdict CLASS/SUB  at every effort                  //! final CLASS/SUB  at the final one only
  * Each may be of one perf case of several: `//! per@2 STEP 16 500` is about the second. */
@@ -165,6 +166,12 @@ static bool world_case(struct world *w, const struct kw_candidate *c, const stru
 	r->dims = kw_arena_copy(&v->arena, at->dims, sizeof(int64_t));
 	r->dim_count = 1;
 	r->times.median_ns = r->times.ci_low_ns = r->times.ci_high_ns = r->times.min_ns = ns;
+	if (strstr(c->source, "//! spread ") && o->time_limit_ns > 0) {
+		double spread = strtod(strstr(c->source, "//! spread ") + 11, NULL) * 50e6 / (double)o->time_limit_ns;
+
+		r->times.ci_low_ns = ns * (1 - spread);
+		r->times.ci_high_ns = ns * (1 + spread);
+	}
 	r->times.method = "single";
 	return true;
 }

@@ -45,7 +45,7 @@ static const char rows_kernel[] = "// A kernel.\n//@ kernel k grid=(rows) block=
 static void test_find(const struct kw_task *t, struct kw_arena *a)
 {
 	static const struct times two[] = { { { 1, 256 }, { 36, 36, 0 } }, { { 1, 512 }, { 35, 40, 0 } }, { { 1, 128 }, { 40, 34, 0 } } };
-	static const struct times close[] = { { { 1, 256 }, { 36, 36, 0 } }, { { 1, 512 }, { 35.5, 40, 0 } }, { { 1, 128 }, { 40, 35.5, 0 } } };
+	static const struct times close[] = { { { 1, 256 }, { 36, 36, 0 } }, { { 1, 512 }, { 35.7, 40, 0 } }, { { 1, 128 }, { 40, 35.7, 0 } } };
 	static const struct times three[] = { { { 1, 256 }, { 50, 50, 50 } }, { { 2, 512 }, { 40, 70, 51 } }, { { 2, 128 }, { 60, 40, 40 } } };
 	static const struct times chain[] = { { { 1, 256 }, { 36, 36, 36 } }, { { 1, 512 }, { 30, 36, 38 } }, { { 2, 256 }, { 0, 20, 0 } } };
 	struct kw_candidate c;
@@ -54,7 +54,7 @@ static void test_find(const struct kw_task *t, struct kw_arena *a)
 	is_str(s ? s->text : "", "THREADS = cols > 2048 ? 512 : 128", "by the dim that the threads have to do with, though rows fit as well");
 	ok(s && fabs(s->ns - sqrt(35.0 * 34.0)) < 1e-9, "with what it promises");
 	ok(s && !s->lines[0] && s->values[0] == 1, "what does not differ stays");
-	ok(!find(t, &c, rows_kernel, close, 3, a), "what is within the intervals is no difference");
+	ok(!find(t, &c, rows_kernel, close, 3, a), "an interval that holds the other time is no difference");
 	ok(!find(t, &c, rows_kernel, two, 1, a), "nor is one point");
 	/* cols 1024, 4096, 9000: the middle one is the odd one; rows tell it from both others. */
 	s = find(t, &c, rows_kernel, three, 3, a);
@@ -222,6 +222,31 @@ static void test_not_kept(struct kw_store *store)
 	world_release(&w);
 }
 
+/* 2.4% apart: a look of the second rung is sure to 2.4% to each side, one of the third to 0.75%. */
+static void test_too_short(struct kw_store *store)
+{
+	struct world w;
+	struct kw_search_result r;
+
+	world_init_cases(&w, "", two_cases);
+	world_add(&w, "close", "//@ tune T in {64, 128, 256} default 128\n//! ns@1 1000\n//! per@1 T 256 12\n//! ns@2 1000\n//! per@2 T 64 3000\n"
+			       "//! spread 0.06\n");
+	run(&w, store, 0, 0, &r);
+	is_str(r.best.name, "close_by_size", "what the second rung cannot tell the third can");
+	is_str(r.rounds[0].step, "close; split by size: T = n > 256 ? 256 : 64", "and so there is a split");
+	is_int(w.looks[0] + w.looks[1], 1 + 3 + 3 * 2 + 2 * 2, "two points were looked at again on both cases");
+	kw_search_result_release(&r);
+	world_release(&w);
+	world_init_cases(&w, "", two_cases);
+	world_add(&w, "noise", "//@ tune T in {64, 128, 256} default 128\n//! ns@1 1000\n//! per@1 T 256 12\n//! ns@2 1000\n//! per@2 T 64 3000\n"
+			       "//! spread 0.5\n");
+	run(&w, store, 0, 0, &r);
+	is_str(r.best.name, "noise", "what neither can is none");
+	is_int(w.fulls, 1, "and nothing more is judged");
+	kw_search_result_release(&r);
+	world_release(&w);
+}
+
 /* What would be behind the best even if it kept its promise is not judged. */
 static void test_not_tried(struct kw_store *store)
 {
@@ -255,6 +280,7 @@ int main(void)
 	test_finding(store, &a);
 	test_run(store);
 	test_not_kept(store);
+	test_too_short(store);
 	test_not_tried(store);
 	kw_store_close(store);
 	kw_task_release(&t);
