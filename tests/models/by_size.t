@@ -49,6 +49,21 @@ sub searched {
 	ok($code == 0 || $code == 1, "the run ends by rule", $code);
 }
 
+# Where the split would serve fewer cases the models hear of it, and what comes of their change is of the mean over the cases.
+sub advised {
+	my $narrow = $kernel =~ s{1000 - PASSES;}{(1000 - PASSES) / 2 + 1;}r =~ s{(//\@ tune)}{//\@ where n != 17 || PASSES == 1\n$1}r;
+	my $chooses = $kernel =~ s{//\@ tune.*\n}{//\@ define PASSES = n > 60000 ? 1 : 999\n}r;
+	kwright('optimize', $sized, '--backend', 'c', '--store', "$tmp/c", '--seed', 7, '--budget-rounds', 2, '--model', 'replay:' .
+		record('advised', [coder => fenced($narrow)], [planner => "STEP: [one_value_for_all_sizes] Take it from n.\n"], [coder => fenced($chooses)]));
+	like($out, qr/r1-coder: not split by size \($line\): it would serve fewer cases/, 'it is told why there is no split');
+	like($out, qr/one_value_for_all_sizes was applied in round 2: \d+% of the time of all perf cases predicted at most, \d+% measured/,
+		'what came of the advice');
+	my ($record) = @{JSON::PP->new->decode(scalar `$kwright memory rules --json --store $tmp/c`)};
+	is($record->{rule}, 'one_value_for_all_sizes', 'its record');
+	ok($record->{last_predicted} > 0.5 && $record->{last_measured} > 0.5, 'has what was predicted and measured',
+		"$record->{last_predicted}, $record->{last_measured}");
+}
+
 sub tuned {
 	my $file = spew("$tmp/sized.c", $kernel);
 	kwright('tune', $sized, $file, '--store', "$tmp/b");
@@ -60,5 +75,6 @@ sub tuned {
 }
 
 searched();
+advised();
 tuned();
 done();
