@@ -11,47 +11,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "ops/bench_internal.h"
-#include "python/python.h"
+#include "ops/bench_server.h"
 #include "search/ahead.h"
 
-enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20, ADAPT_MS = 120000, CORES_OF_READER = 3, READ_AHEAD = 12 };
-#define ADAPT_MEMORY_BYTES (8ll << 30)
-
-struct entry {
-	const char *key, *name, *problem, *file, *problem_sha, *candidate_sha; /* file: "" of a proposer */
-	int64_t run_id;                   /* 0: it has none yet */
-	struct kw_arena arena;
-	struct kw_op_task task;
-	bool loaded, has_candidate, over, again; /* again: an earlier process began it */
-	struct kw_error why;              /* read and not loaded */
-	struct kw_candidate candidate;
-	int64_t load_ns, build_ns;
-};
-struct server {
-	const struct kw_op_env *env;
-	int out;
-	struct kw_arena arena;            /* of the options */
-	const struct kw_suite *suite;
-	struct kw_python *python;         /* runs the suite's adapter; NULL before it is needed */
-	enum kw_bench_mode mode;
-	struct kw_op_search_opts search;
-	int64_t parent;
-	int builders;
-	struct kw_store *store;
-	struct kw_judge *judge;
-	bool expects;                     /* kw_judge_expect was called */
-	int triton;                       /* candidates of the run that name it */
-	const char *judge_wanted, *judge_device; /* the kind that it was made for, and what it is */
-	struct entry entry[KW_BENCH_BATCH];
-	size_t count;
-	struct kw_bench_readers *readers; /* NULL: problems are read when their turn comes */
-	struct kw_error *err;
-};
+enum { BUILDERS_MAX = 64, TEXT_ARENA_BYTES = 64 << 20, CORES_OF_READER = 3, READ_AHEAD = 12 };
 
 /* ---- what it says -------------------------------------------------------------------------------- */
 
-static enum kw_status say(struct server *s, json_t *j)
+static enum kw_status say(struct kw_bench_server *s, json_t *j)
 {
 	struct kw_buf text;
 	enum kw_status status;
@@ -66,7 +33,7 @@ static enum kw_status say(struct server *s, json_t *j)
 	return status;
 }
 
-static enum kw_status at(struct server *s, const char *step, const struct entry *e)
+static enum kw_status at(struct kw_bench_server *s, const char *step, const struct kw_bench_entry *e)
 {
 	kw_log(KW_LOG_DEBUG, "bench: %s %s", step, e ? e->key : "");
 	return say(s, json_pack("{s:s, s:s}", "at", step, "key", e ? e->key : ""));
@@ -78,7 +45,7 @@ static bool is_machine(enum kw_status status)
 	return status == KW_ERR_ENV || status == KW_ERR_IO || status == KW_ERR_STORE || status == KW_ERR_NOMEM || status == KW_ERR_BUG;
 }
 
-static enum kw_status end(struct server *s, struct entry *e, struct kw_bench_end *how)
+static enum kw_status end(struct kw_bench_server *s, struct kw_bench_entry *e, struct kw_bench_end *how)
 {
 	enum kw_status status;
 
@@ -96,7 +63,7 @@ static enum kw_status end(struct server *s, struct entry *e, struct kw_bench_end
 }
 
 /* What an error says of an item; a fault that will hit every item is the machine's. */
-static enum kw_status end_by_error(struct server *s, struct entry *e, enum kw_bench_state state, const struct kw_error *why)
+static enum kw_status end_by_error(struct kw_bench_server *s, struct kw_bench_entry *e, enum kw_bench_state state, const struct kw_error *why)
 {
 	char line[sizeof(why->where) + sizeof(why->text) + 4];
 	struct kw_bench_end how = { .state = is_machine(why->status) ? KW_BENCH_MACHINE : state };
@@ -105,7 +72,7 @@ static enum kw_status end_by_error(struct server *s, struct entry *e, enum kw_be
 	return end(s, e, &how);
 }
 
-static enum kw_status say_unaudited(struct server *s, const struct entry *e, const struct kw_error *why)
+static enum kw_status say_unaudited(struct kw_bench_server *s, const struct kw_bench_entry *e, const struct kw_error *why)
 {
 	char line[sizeof(why->where) + sizeof(why->text) + 4];
 
@@ -115,168 +82,23 @@ static enum kw_status say_unaudited(struct server *s, const struct entry *e, con
 
 /* ---- loading ------------------------------------------------------------------------------------- */
 
-/* Answers (.txt) hold a candidate in their first block of code, as the suite reads them; without one they are it. */
-static struct kw_str first_block(struct kw_str text)
-{
-	const char *end = text.ptr + text.len, *open = text.len ? memmem(text.ptr, text.len, "```", 3) : NULL, *line, *close;
-
-	line = open ? memchr(open, '\n', (size_t)(end - open)) : NULL;
-	close = line ? memmem(line, (size_t)(end - line), "\n```", 4) : NULL;
-	return close ? (struct kw_str){ line + 1, (size_t)(close + 1 - (line + 1)) } : text;
-}
-
-static enum kw_status load_answer(struct server *s, struct entry *e, struct kw_error *err)
-{
-	struct kw_buf text;
-	struct kw_str code;
-	char folder[PATH_MAX] = "", *path = NULL;
-	enum kw_status status;
-
-	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
-	status = kw_file_read(e->file, KW_CANDIDATE_MAX_BYTES, &text, err);
-	if (status == KW_OK)
-		status = kw_temp_folder("kwright-answer", folder, err);
-	if (status == KW_OK) {
-		code = first_block(kw_buf_str(&text));
-		path = kw_arena_printf(&e->arena, "%s/%s.py", folder, e->name);
-		status = path ? kw_file_write(path, code.len ? code.ptr : "", code.len, err)
-			      : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	}
-	if (status == KW_OK)
-		status = kw_candidate_load(&e->candidate, path, s->search.backend, &e->task.task, &e->arena, err);
-	if (folder[0])
-		kw_rmtree(folder, NULL);
-	kw_buf_release(&text);
-	return status;
-}
-
-/* ---- files of a form of their own ---- */
-
-static bool is_python(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n > 3 && strcmp(path + n - 3, ".py") == 0;
-}
-
-/* What the adapter makes of a problem, or of a candidate for it; what is wrong with either is KW_ERR_INPUT. */
-static enum kw_status adapt(struct server *s, const struct entry *e, const char *candidate, const char *to, struct kw_error *err)
-{
-	struct kw_python_opts o = { .file = s->suite->adapter, .wants = KW_PYTHON_TORCH, .memory_bytes = ADAPT_MEMORY_BYTES };
-	struct kw_python_answer a = { 0 };
-	json_t *request = json_pack("{s:s}", "problem", e->problem);
-	const char *text, *why;
-	enum kw_status status = request ? KW_OK : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-
-	if (request && candidate)
-		json_object_set_new(request, "candidate", json_string(candidate));
-	if (status == KW_OK && (!s->python || kw_python_pid(s->python) < 0)) {
-		kw_python_stop(s->python);
-		s->python = NULL;
-		status = kw_python_start(&o, &s->python, err);
-	}
-	if (status == KW_OK)
-		status = kw_python_ask(s->python, json_incref(request), NULL, 0, ADAPT_MS, &a, err);
-	if (status == KW_OK) {
-		text = a.end == KW_PYTHON_ANSWERED ? kw_json_get_str(a.json, "text", NULL) : NULL;
-		why = a.end == KW_PYTHON_ANSWERED ? kw_json_get_str(a.json, "error", "no answer") : a.text;
-		status = text ? kw_file_write(to, text, strlen(text), err)
-			      : kw_fail(err, KW_ERR_INPUT, candidate ? candidate : e->problem, "%s", why);
-	}
-	kw_python_answer_release(&a);
-	json_decref(request);
-	return status;
-}
-
-/* The problem in KernelBench's form: in the store's folder, where its path stays good for who looks at the run later. */
-static enum kw_status adapt_problem(struct server *s, struct entry *e, const char **path, struct kw_error *err)
-{
-	const char *slash = strchr(e->key, '/'), *folder = kw_arena_printf(&e->arena, "%s/suites/%s/%.*s", s->env->store_dir, s->suite->name,
-									   slash ? (int)(slash - e->key) : 0, e->key);
-	const char *to = folder ? kw_path_join(&e->arena, folder, kw_path_base(e->problem)) : NULL;
-	enum kw_status status = to ? kw_mkdirs(folder, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-
-	if (status == KW_OK)
-		status = adapt(s, e, NULL, to, err);
-	*path = to;
-	return status;
-}
-
-static bool says(const char *path, const char *word)
-{
-	struct kw_buf text;
-	bool found;
-
-	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
-	found = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, NULL) == KW_OK && text.len && strstr(text.ptr, word);
-	kw_buf_release(&text);
-	return found;
-}
-
-/* A function becomes a module that makes the calls of the problem; a file that is a module or has plan lines is taken as it is. */
-static bool is_ready(const char *path)
-{
-	struct kw_buf text;
-	bool ready;
-
-	kw_buf_init(&text, KW_CANDIDATE_MAX_BYTES + 1);
-	ready = kw_file_read(path, KW_CANDIDATE_MAX_BYTES, &text, NULL) != KW_OK || text.len == 0 || memchr(text.ptr, '\0', text.len) ||
-		strstr(text.ptr, "ModelNew") || strstr(text.ptr, "#@ kernel");
-	kw_buf_release(&text);
-	return ready;
-}
-
-static enum kw_status load_function(struct server *s, struct entry *e, struct kw_error *err)
-{
-	char folder[PATH_MAX] = "";
-	const char *path = NULL;
-	enum kw_status status = kw_temp_folder("kwright-module", folder, err);
-
-	if (status == KW_OK)
-		path = kw_path_join(&e->arena, folder, kw_path_base(e->file));
-	if (status == KW_OK)
-		status = path ? adapt(s, e, e->file, path, err) : kw_fail(err, KW_ERR_NOMEM, "", "out of memory");
-	if (status == KW_OK)
-		status = kw_candidate_load(&e->candidate, path, s->search.backend, &e->task.task, &e->arena, err);
-	if (folder[0])
-		kw_rmtree(folder, NULL);
-	return status;
-}
-
-static enum kw_status load_candidate(struct server *s, struct entry *e)
-{
-	const char *dot = strrchr(e->file, '.');
-	struct kw_error why;
-	enum kw_status status;
-
-	kw_error_reset(&why);
-	status = dot && strcmp(dot, ".txt") == 0 ? load_answer(s, e, &why)
-		: s->suite->adapter && is_python(e->file) && is_python(e->problem) && !is_ready(e->file) ? load_function(s, e, &why)
-		: kw_candidate_load(&e->candidate, e->file, s->search.backend, &e->task.task, &e->arena, &why);
-	why.status = status;
-	if (status == KW_OK)
-		e->has_candidate = true;
-	return status == KW_OK ? KW_OK : end_by_error(s, e, KW_BENCH_UNUSABLE, &why);
-}
-
-/* Any thread, an entry each; where a suite has an adapter only one. */
 static void read_problem(void *arg, size_t i)
 {
-	struct server *s = arg;
-	struct entry *e = &s->entry[i];
-	int64_t start = kw_now_ns();
-	const char *path = e->problem;
+	struct kw_bench_server *s = arg;
 
-	kw_error_reset(&e->why);
-	e->why.status = s->suite->adapter && is_python(e->problem) ? adapt_problem(s, e, &path, &e->why) : KW_OK;
-	if (e->why.status == KW_OK)
-		e->why.status = kw_op_task_load(path, NULL, 0, &e->task, &e->why);
-	e->loaded = e->why.status == KW_OK;
-	e->load_ns = kw_now_ns() - start;
-	kw_log(KW_LOG_DEBUG, "bench: %s was read in %.2f s", e->key, (double)e->load_ns * 1e-9);
+	kw_bench_read_problem(s, &s->entry[i]);
 }
 
-static enum kw_status load(struct server *s, struct entry *e)
+static enum kw_status load_candidate(struct kw_bench_server *s, struct kw_bench_entry *e)
+{
+	struct kw_error why;
+
+	kw_error_reset(&why);
+	why.status = kw_bench_load_candidate(s, e, &why);
+	return why.status == KW_OK ? KW_OK : end_by_error(s, e, KW_BENCH_UNUSABLE, &why);
+}
+
+static enum kw_status load(struct kw_bench_server *s, struct kw_bench_entry *e)
 {
 	int64_t start;
 	enum kw_status status = at(s, "load", e);
@@ -303,13 +125,13 @@ static enum kw_status load(struct server *s, struct entry *e)
 /* ---- building ahead ------------------------------------------------------------------------------ */
 
 struct building {
-	struct server *s;
+	struct kw_bench_server *s;
 	const struct kw_hardware *hw;
 	_Atomic size_t next;
 };
 
 /* Whether it will be judged as a module; nothing of it was before. */
-static bool is_module(const struct entry *e)
+static bool is_module(const struct kw_bench_entry *e)
 {
 	return e->has_candidate && !e->over && !e->run_id && strcmp(e->candidate.backend, "module") == 0;
 }
@@ -320,7 +142,7 @@ static void *build_some(void *arg)
 	size_t i;
 
 	while ((i = atomic_fetch_add(&b->next, 1)) < b->s->count) {
-		struct entry *e = &b->s->entry[i];
+		struct kw_bench_entry *e = &b->s->entry[i];
 		int64_t start = kw_now_ns();
 
 		if (!e->has_candidate || e->over || e->run_id)
@@ -331,7 +153,7 @@ static void *build_some(void *arg)
 	return NULL;
 }
 
-static void drop_judge(struct server *s)
+static void drop_judge(struct kw_bench_server *s)
 {
 	kw_judge_free(s->judge);
 	s->judge = NULL;
@@ -339,7 +161,7 @@ static void drop_judge(struct server *s)
 }
 
 /* Where the kind of device that a suite wants is none that works here, it is the backend's own. */
-static enum kw_status new_judge(struct server *s, const char *backend, const char *device, const struct kw_backend *b, struct kw_error *err)
+static enum kw_status new_judge(struct kw_bench_server *s, const char *backend, const char *device, const struct kw_backend *b, struct kw_error *err)
 {
 	enum kw_status status = KW_ERR_ENV;
 
@@ -350,7 +172,7 @@ static enum kw_status new_judge(struct server *s, const char *backend, const cha
 	return status;
 }
 
-static enum kw_status judge_for(struct server *s, const char *backend, struct kw_error *err)
+static enum kw_status judge_for(struct kw_bench_server *s, const char *backend, struct kw_error *err)
 {
 	const struct kw_backend *b;
 	const char *device = kw_bench_device_of(backend);
@@ -369,7 +191,7 @@ static enum kw_status judge_for(struct server *s, const char *backend, struct kw
 }
 
 /* A search times, so that nothing stands in for its device; without one it says so itself. */
-static void judge_to_search(struct server *s)
+static void judge_to_search(struct kw_bench_server *s)
 {
 	const struct kw_backend *b = kw_backend_find(s->search.backend ? s->search.backend : "c");
 
@@ -381,7 +203,7 @@ static void judge_to_search(struct server *s)
 }
 
 /* Each has its share of what starting them took, beside the builds. */
-static void wait_for_players(struct server *s, int modules, int64_t begun_ns)
+static void wait_for_players(struct kw_bench_server *s, int modules, int64_t begun_ns)
 {
 	int64_t start = kw_now_ns();
 
@@ -395,7 +217,7 @@ static void wait_for_players(struct server *s, int modules, int64_t begun_ns)
 }
 
 /* On all cores while nothing is timed; the judge finds what came of it in the build cache. */
-static enum kw_status build(struct server *s)
+static enum kw_status build(struct kw_bench_server *s)
 {
 	struct building b = { .s = s };
 	pthread_t id[BUILDERS_MAX];
@@ -409,7 +231,7 @@ static enum kw_status build(struct server *s)
 	if (first == s->count || s->builders < 2 || judge_for(s, s->entry[first].candidate.backend, NULL) != KW_OK)
 		return KW_OK; /* each will say for itself what is wrong */
 	status = at(s, "build", NULL);
-	for (const struct entry *e = s->entry; e < s->entry + s->count; e++) {
+	for (const struct kw_bench_entry *e = s->entry; e < s->entry + s->count; e++) {
 		modules += is_module(e);
 		triton += is_module(e) && kw_bench_names_triton(e->candidate.source, e->candidate.source_len);
 	}
@@ -432,7 +254,7 @@ static enum kw_status build(struct server *s)
 /* ---- items --------------------------------------------------------------------------------------- */
 
 /* The run of a candidate's evaluation, ours from now on. */
-static enum kw_status open_item(struct server *s, struct entry *e)
+static enum kw_status open_item(struct kw_bench_server *s, struct kw_bench_entry *e)
 {
 	struct kw_run_row row = { .task_name = e->task.task.name, .task_text = e->task.task.text, .task_sha = e->task.task.sha256,
 				  .backend = e->candidate.backend, .device = s->judge_device, .strategy = KW_BENCH_EVAL,
@@ -447,7 +269,7 @@ static enum kw_status open_item(struct server *s, struct entry *e)
 }
 
 /* A verdict that a killed process left behind. */
-static enum kw_status find_verdict(struct server *s, const struct entry *e, struct kw_bench_end *how)
+static enum kw_status find_verdict(struct kw_bench_server *s, const struct kw_bench_entry *e, struct kw_bench_end *how)
 {
 	struct kw_verdict_row *rows = NULL;
 	struct kw_verdict v;
@@ -481,7 +303,7 @@ static int first_perf(const struct kw_task *t, bool large)
 
 /* A suite looks at its own sizes only. A candidate that is refused on another size was not looked at there: one trial says what
  * the suite's rule makes of it. No verdict, and nothing that is stored as one. */
-static enum kw_status look_as_suite(struct server *s, struct entry *e, const struct kw_verdict *v, struct kw_bench_end *how)
+static enum kw_status look_as_suite(struct kw_bench_server *s, struct kw_bench_entry *e, const struct kw_verdict *v, struct kw_bench_end *how)
 {
 	struct kw_judge_opts jo;
 	struct kw_verdict own;
@@ -513,7 +335,7 @@ static enum kw_status look_as_suite(struct server *s, struct entry *e, const str
 	return status == KW_ERR_INTERRUPTED ? kw_fail(s->err, KW_ERR_INTERRUPTED, "", "%s", why.text) : KW_OK;
 }
 
-static enum kw_status judge_item(struct server *s, struct entry *e)
+static enum kw_status judge_item(struct kw_bench_server *s, struct kw_bench_entry *e)
 {
 	struct kw_op_eval_opts o = { .ready_task = &e->task, .ready_candidate = &e->candidate, .effort = KW_EFFORT_FULL,
 				     .threads = s->search.threads, .seed = s->search.seed, .large = s->search.large,
@@ -551,7 +373,7 @@ static enum kw_status judge_item(struct server *s, struct entry *e)
 	return status;
 }
 
-static enum kw_status search_item(struct server *s, struct entry *e)
+static enum kw_status search_item(struct kw_bench_server *s, struct kw_bench_entry *e)
 {
 	struct kw_op_search_opts o = s->search;
 	struct kw_bench_end how = { .state = KW_BENCH_NO_KERNEL };
@@ -595,7 +417,7 @@ static enum kw_status search_item(struct server *s, struct entry *e)
 	return status;
 }
 
-static enum kw_status audit_item(struct server *s, struct entry *e)
+static enum kw_status audit_item(struct kw_bench_server *s, struct kw_bench_entry *e)
 {
 	struct kw_arena a;
 	const char **labels = NULL;
@@ -620,7 +442,7 @@ static enum kw_status audit_item(struct server *s, struct entry *e)
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 
-static const char *text_of(struct server *s, struct kw_arena *a, const json_t *j, const char *key, enum kw_status *status)
+static const char *text_of(struct kw_bench_server *s, struct kw_arena *a, const json_t *j, const char *key, enum kw_status *status)
 {
 	const char *out = kw_arena_strdup(a, kw_json_get_str(j, key, ""));
 
@@ -629,7 +451,7 @@ static const char *text_of(struct server *s, struct kw_arena *a, const json_t *j
 	return out;
 }
 
-static enum kw_status read_batch(struct server *s, const json_t *list)
+static enum kw_status read_batch(struct kw_bench_server *s, const json_t *list)
 {
 	enum kw_status status = KW_OK;
 	const json_t *j;
@@ -637,12 +459,12 @@ static enum kw_status read_batch(struct server *s, const json_t *list)
 
 	s->count = 0;
 	json_array_foreach(list, i, j) {
-		struct entry *e = &s->entry[s->count];
+		struct kw_bench_entry *e = &s->entry[s->count];
 
 		if (s->count == KW_BENCH_BATCH)
 			return kw_fail(s->err, KW_ERR_BUG, "", "a batch of more than %d items", KW_BENCH_BATCH);
 		s->count++;
-		*e = (struct entry){ 0 };
+		*e = (struct kw_bench_entry){ 0 };
 		kw_arena_init(&e->arena, TEXT_ARENA_BYTES);
 		e->key = text_of(s, &e->arena, j, "key", &status);
 		e->name = text_of(s, &e->arena, j, "name", &status);
@@ -657,15 +479,15 @@ static enum kw_status read_batch(struct server *s, const json_t *list)
 }
 
 /* While the first problems are read, the device opens and the other processes import PyTorch too. */
-static void expect(struct server *s)
+static void expect(struct kw_bench_server *s)
 {
-	const struct entry *e = &s->entry[0];
-	bool module = e->file[0] && is_python(e->file) && !says(e->file, "#@ kernel");
+	const struct kw_bench_entry *e = &s->entry[0];
+	bool module = e->file[0] && kw_bench_is_python(e->file) && !kw_bench_says(e->file, "#@ kernel");
 	const char *backend = s->search.backend ? s->search.backend : module ? "module" : e->file[0] ? kw_candidate_backend(e->file) : NULL;
 	struct kw_error ignored;
 
 	kw_error_reset(&ignored);
-	if (s->expects || !s->count || !is_python(e->problem) || s->mode == KW_BENCH_MODE_AUDIT)
+	if (s->expects || !s->count || !kw_bench_is_python(e->problem) || s->mode == KW_BENCH_MODE_AUDIT)
 		return;
 	s->expects = true;
 	if (s->mode == KW_BENCH_MODE_OPTIMIZE)
@@ -676,7 +498,7 @@ static void expect(struct server *s)
 		kw_judge_expect(s->judge, backend && strcmp(backend, "module") == 0, s->triton);
 }
 
-static enum kw_status serve_batch(struct server *s, const json_t *list)
+static enum kw_status serve_batch(struct kw_bench_server *s, const json_t *list)
 {
 	enum kw_status status = read_batch(s, list);
 	bool ahead = s->mode == KW_BENCH_MODE_OPTIMIZE;
@@ -692,7 +514,7 @@ static enum kw_status serve_batch(struct server *s, const json_t *list)
 	if (status == KW_OK && s->mode == KW_BENCH_MODE_EVAL && s->count > 1)
 		status = build(s);
 	for (size_t i = 0; status == KW_OK && i < s->count; i++) {
-		struct entry *e = &s->entry[i];
+		struct kw_bench_entry *e = &s->entry[i];
 
 		if (ahead)
 			status = load(s, e);
@@ -715,7 +537,7 @@ static enum kw_status serve_batch(struct server *s, const json_t *list)
 	return status == KW_OK ? say(s, json_pack("{s:s}", "batch", "done")) : status;
 }
 
-static enum kw_status configure(struct server *s, const json_t *j)
+static enum kw_status configure(struct kw_bench_server *s, const json_t *j)
 {
 	struct kw_search_opts so;
 	struct kw_buf text;
@@ -748,7 +570,7 @@ static enum kw_status configure(struct server *s, const json_t *j)
 	return status;
 }
 
-static enum kw_status one_line(struct server *s, const char *text, size_t len, bool *configured)
+static enum kw_status one_line(struct kw_bench_server *s, const char *text, size_t len, bool *configured)
 {
 	json_t *j = NULL;
 	enum kw_status status = kw_json_parse("the benchmark", text, len, &j, s->err);
@@ -762,7 +584,7 @@ static enum kw_status one_line(struct server *s, const char *text, size_t len, b
 
 enum kw_status kw_op_bench_serve(const struct kw_op_env *env, int in, int out, struct kw_error *err)
 {
-	struct server *s = kw_calloc(1, sizeof(*s));
+	struct kw_bench_server *s = kw_calloc(1, sizeof(*s));
 	struct kw_buf text;
 	bool configured = false;
 	char bytes[1 << 16];
