@@ -74,9 +74,12 @@ struct kw_device *kw_judge_device(struct kw_judge *j);
 /* Tasks with PyTorch will come, and modules as candidates, so many of them with Triton: the processes that these need are started meanwhile, on
  * threads. They import for seconds. Nothing depends on it; what fails is met, and told, where it is needed. */
 void kw_judge_expect(struct kw_judge *j, bool modules, int triton);
-/* A candidate of this task will be judged next: its reference in PyTorch is checked meanwhile, on a thread, as the first evaluation would
- * begin by doing. Both stay the caller's until it is over; every evaluation waits for that. seed: as in the options. */
+/* Candidates of this task will be judged: its reference in PyTorch is checked meanwhile, on a thread, as the first evaluation would
+ * begin by doing; of several tasks one after the other, in this order. Both stay the caller's until it is over. seed: as in the options. */
 void kw_judge_check_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, uint64_t seed);
+/* No further check begins, and those that have not begun are left to the evaluations: the task of the one that is under way; NULL: none is. */
+const struct kw_task *kw_judge_check_last(struct kw_judge *j);
+/* Waits for that too, as every evaluation does: nothing is timed beside it. */
 void kw_judge_check_over(struct kw_judge *j);
 /* So many modules will be judged next, of which so many name Triton: compilers for these start, and on a device where starting a process for a
  * module takes long, those too, all at once, while something else is done. Ready: they have, and disturb no measurement. */

@@ -24,7 +24,15 @@
 #define MEMORY_SHARE_OF_TORCH 0.7 /* of what is available when it starts */
 #define SAME 1e-6          /* two runs of a deterministic reference differ by no more, threads may add in another order */
 #define ALIGN 64
+#define CHECKED 64         /* tasks, as many as a benchmark's process is given at once */
 #define UNSTEADY 0.005     /* of an output's size: no kernel can be held against what moves so far */
+
+/* What came of comparing a task's expression with its reference, and what that said of the reference. */
+struct checked {
+	char sha[KW_SHA256_HEX];          /* of the task; "": none */
+	enum kw_torch_agreement agreement;
+	char says[300], notes[400], precision[8];
+};
 
 /* Of a judge: it outlives tasks, so that torch is imported once. */
 struct torch_process {
@@ -34,8 +42,9 @@ struct torch_process {
 	char torch[64], device[16];
 	char notes[400];
 	char precision[8];                /* of the values; "" before the first */
-	char checked[KW_SHA256_HEX];      /* the task whose expression was compared with it */
-	enum kw_torch_agreement agreement;
+	struct checked checked[CHECKED];  /* the last ones */
+	size_t checks;                    /* so far */
+	enum kw_torch_agreement agreement; /* of the task that is judged, where it has an expression */
 	char says[300];                   /* of that */
 };
 
@@ -197,6 +206,36 @@ static enum kw_status have_loaded(struct work *w, struct kw_error *err)
 	return st;
 }
 
+static void remember(struct torch_process *p, const struct kw_task *t)
+{
+	struct checked *c = &p->checked[p->checks++ % CHECKED];
+
+	*c = (struct checked){ .agreement = p->agreement };
+	memcpy(c->sha, t->sha256, sizeof c->sha);
+	memcpy(c->says, p->says, sizeof c->says);
+	memcpy(c->notes, p->notes, sizeof c->notes);
+	memcpy(c->precision, p->precision, sizeof c->precision);
+}
+
+/* Another reference may have been loaded since: then what its values said is as it was. */
+static bool recall(struct torch_process *p, const struct kw_task *t)
+{
+	for (int i = 0; i < CHECKED; i++) {
+		const struct checked *c = &p->checked[i];
+
+		if (strcmp(c->sha, t->sha256) != 0)
+			continue;
+		p->agreement = c->agreement;
+		memcpy(p->says, c->says, sizeof p->says);
+		if (!p->precision[0]) {
+			memcpy(p->notes, c->notes, sizeof p->notes);
+			memcpy(p->precision, c->precision, sizeof p->precision);
+		}
+		return true;
+	}
+	return false;
+}
+
 /* An expression that was made of the file, or stands beside it, is the better reference where it says the same: its parts are known, and
  * any device computes it. */
 static enum kw_status choose(struct work *w, struct kw_error *err)
@@ -204,11 +243,11 @@ static enum kw_status choose(struct work *w, struct kw_error *err)
 	struct torch_process *p = w->torch;
 	enum kw_status st = KW_OK;
 
-	if (strcmp(p->checked, w->t->sha256) != 0) {
+	if (!recall(p, w->t)) {
 		p->agreement = KW_TORCH_UNCHECKED;
 		st = kw_torch_compare(w, &p->agreement, p->says, sizeof p->says, err);
 		if (st == KW_OK)
-			memcpy(p->checked, w->t->sha256, sizeof p->checked);
+			remember(p, w->t);
 	}
 	if (st == KW_OK && p->agreement == KW_TORCH_DIFFERS) {
 		struct kw_task *apart = kw_arena_copy(w->a, w->t, sizeof *w->t);
@@ -250,7 +289,9 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err)
 	pthread_mutex_lock(&w->torch->lock);
 	st = have_loaded(w, err);
 	pthread_mutex_unlock(&w->torch->lock);
-	if (st == KW_OK && w->t->expr)
+	if (st == KW_OK && !w->t->expr)
+		w->torch->agreement = KW_TORCH_UNCHECKED;
+	else if (st == KW_OK)
 		st = choose(w, err);
 	if (st != KW_OK && can_do_without(w, st, err)) {
 		w->torch = NULL;

@@ -216,6 +216,33 @@ static void wait_for_players(struct kw_bench_server *s, int modules, int64_t beg
 		       (double)(kw_now_ns() - start) * 1e-9);
 }
 
+/* References are checked while files are read and candidates built. What was there before it is known or not: asking twice is nothing. */
+static void check_ahead(struct kw_bench_server *s, const struct kw_bench_entry *e)
+{
+	if (s->judge && s->mode == KW_BENCH_MODE_EVAL && e->has_candidate && !e->over && !e->run_id &&
+	    strcmp(s->judge_wanted, kw_bench_device_of(e->candidate.backend)) == 0)
+		kw_judge_check_ahead(s->judge, &e->task.task, e->task.expr, s->search.seed);
+}
+
+/* The check that is still under way is its problem's first candidate's, in its time and in what is said of it. */
+static enum kw_status wait_for_check(struct kw_bench_server *s)
+{
+	const struct kw_task *t = kw_judge_check_last(s->judge);
+	struct kw_bench_entry *e = NULL;
+	int64_t start = kw_now_ns();
+	enum kw_status status = KW_OK;
+
+	for (size_t i = 0; t && i < s->count && !e; i++)
+		if (&s->entry[i].task.task == t)
+			e = &s->entry[i];
+	if (e)
+		status = at(s, "load", e);
+	kw_judge_check_over(s->judge);
+	if (e)
+		e->build_ns += kw_now_ns() - start;
+	return status;
+}
+
 /* On all cores while nothing is timed; the judge finds what came of it in the build cache. */
 static enum kw_status build(struct kw_bench_server *s)
 {
@@ -238,7 +265,8 @@ static enum kw_status build(struct kw_bench_server *s)
 	start = kw_now_ns();
 	kw_judge_modules_ahead(s->judge, modules, triton);
 	start = kw_now_ns() - start;
-	kw_judge_check_ahead(s->judge, &s->entry[first].task.task, s->entry[first].task.expr, s->search.seed);
+	for (size_t i = 0; i < s->count; i++)
+		check_ahead(s, &s->entry[i]);
 	b.hw = &kw_judge_device(s->judge)->hardware;
 	while (status == KW_OK && started < s->builders - 1 && started < BUILDERS_MAX && (size_t)started + 1 < s->count &&
 	       pthread_create(&id[started], NULL, build_some, &b) == 0)
@@ -248,7 +276,7 @@ static enum kw_status build(struct kw_bench_server *s)
 	for (int i = 0; i < started; i++)
 		pthread_join(id[i], NULL);
 	wait_for_players(s, modules, start);
-	return status;
+	return status == KW_OK ? wait_for_check(s) : status;
 }
 
 /* ---- items --------------------------------------------------------------------------------------- */
@@ -510,8 +538,9 @@ static enum kw_status serve_batch(struct kw_bench_server *s, const json_t *list)
 	if (status == KW_OK && s->count > 1 && !s->suite->adapter)
 		s->readers = kw_bench_readers_new((s->builders + 1) / CORES_OF_READER, s->count, READ_AHEAD, read_problem, s);
 	for (size_t i = 0; status == KW_OK && i < s->count && !ahead; i++)
-		status = load(s, &s->entry[i]);
-	if (status == KW_OK && s->mode == KW_BENCH_MODE_EVAL && s->count > 1)
+		if ((status = load(s, &s->entry[i])) == KW_OK)
+			check_ahead(s, &s->entry[i]);
+	if (status == KW_OK && s->mode == KW_BENCH_MODE_EVAL && (s->count > 1 || (s->count && kw_bench_is_python(s->entry[0].problem))))
 		status = build(s);
 	for (size_t i = 0; status == KW_OK && i < s->count; i++) {
 		struct kw_bench_entry *e = &s->entry[i];
@@ -528,7 +557,7 @@ static enum kw_status serve_batch(struct kw_bench_server *s, const json_t *list)
 	kw_bench_readers_free(s->readers);
 	s->readers = NULL;
 	if (s->judge)
-		kw_judge_check_over(s->judge); /* it reads the first one's task */
+		kw_judge_check_over(s->judge); /* it reads their tasks */
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->entry[i].loaded)
 			kw_op_task_release(&s->entry[i].task);

@@ -59,13 +59,15 @@ put("$tmp/c/level_1_problem_1_sample_1_kernel.py",
     "import torch\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self, n=1.0):\n        super().__init__()\n\n    def forward(self, x):\n        return x * 2 + 1.0\n");
 put("$tmp/c/level_1_problem_1_sample_2_kernel.c", "$head x[i] * 2;\n}\n");
 put("$tmp/c/level_1_problem_1_sample_3_kernel.c", "$head x[i] * 2 + 1.00005f;\n}\n");
+put("$tmp/c/level_2_problem_2_sample_0_kernel.c", "$head x[i] * 1e-6f;\n}\n");
 put("$tmp/c/Raises.c", "$head 0;\n}\n");
 put("$tmp/c/Wants.c", "$head 0;\n}\n");
-($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2,level1/5 --baselines naive,eager --verbose));
+($rc, $j, $err) = run(qw(bench kernelbench --path . --candidates c --select level1/1-2,level1/5,level2/2 --baselines naive,eager --verbose));
 my @i = @{$j->{items} // []};
-ok($err =~ /the reference of 1_Scale was checked ahead/, 'the first reference is checked while candidates are built', $err);
+my @judged = split /bench: judge /, $err, 2;
+ok($judged[0] =~ /the reference of $_ was checked ahead/, "before anything is judged the reference of $_ is checked", $err) for qw(1_Scale 2_Small);
 ok($err !~ /triton_asked/, 'where no candidate names Triton, nothing of it is started', $err);
-ok($rc == 0 && @i == 6, 'candidates of every form are judged', "$rc $err");
+ok($rc == 0 && @i == 7, 'candidates of every form are judged', "$rc $err");
 ok($i[0]{right} && $i[0]{verdict} eq 'ok', 'plan lines', $i[0]{text});
 ok($i[1]{right}, 'a module', $i[1]{text});
 ok(($j->{suite_baseline} // '') eq 'PyTorch eager' && exists $j->{scores}[0]{against}{'PyTorch eager'}, 'scored against eager PyTorch');
