@@ -10,7 +10,8 @@
  *
  * A and the RMS of a handful of elements are chance: the sum of one row may come out near zero, and a plain kernel may
  * happen to get it right. Before such an answer is refused, both are taken from more data of the same kind, and A from plain
- * evaluations of other formulas too (kw_expr_rephrase), under the same cap (tolerance.c). */
+ * evaluations of other formulas too (kw_expr_rephrase), under the same cap (tolerance.c). Where few elements are wrong, each is
+ * given k times its own plain error beside this: rounding moves some more than others (docs/judge.md, Outputs of many magnitudes). */
 #ifndef KW_JUDGE_COMPARE_H
 #define KW_JUDGE_COMPARE_H
 

@@ -154,6 +154,7 @@ struct stage {
 	bool external;                    /* they come from the process of a reference in C or PyTorch */
 	bool steps;                       /* the expression has floor, round, casts to whole numbers ... */
 	bool excuse;                      /* kw_stage_compare lets pass what is a step off as a plain kernel may be */
+	bool each;                        /* kw_stage_compare lets pass what is off as a plain kernel may be at that very element */
 	struct kw_case_result *result;
 	bool original[KW_MAX_TENSORS];    /* inputs of the slot that is being filled which the problem's author gave */
 	int64_t fixed_ns;                 /* cost of an empty batch */
@@ -190,6 +191,10 @@ enum kw_status kw_torch_stand_in(struct work *w, const char **how, bool weight[]
 /* For values that would be refused: KW_ERR_INPUT where an output moves with the last place of an f32 of the inputs so much that nothing can
  * be held against it. */
 enum kw_status kw_torch_steady(struct stage *s, const struct kw_view *inputs, int output, struct kw_error *err);
+/* How far plain evaluations in PyTorch are off at each element of an output at most. round 0: the plain values; each further one asks with
+ * inputs moved in the last place. *more false: there are no more. The other gives an element's, 0 where nobody asked. */
+enum kw_status kw_torch_own_errors(struct stage *s, const struct kw_view *inputs, int output, int round, bool *more, struct kw_error *err);
+double kw_torch_own_error(const struct stage *s, int output, int64_t flat);
 bool kw_torch_is_exact(const struct work *w); /* f64, so far */
 enum kw_status kw_torch_values_open(struct stage *s, struct kw_external *out, struct kw_error *err);
 /* torch_check.c: the task's expression against its PyTorch, on data of the smallest case. says: where they differ, or why nothing was
@@ -287,6 +292,7 @@ enum kw_status kw_stage_output_hash(struct stage *s, int slot, uint64_t *out, st
 int kw_stage_timeout_ms(const struct stage *s);
 
 /* tolerance.c */
+#define PLAIN_TIMES 4                 /* an honest kernel may err this many times as much as a plain one (compare.h) */
 /* Whether the f64 reference of this output is no better than a plain kernel. */
 bool kw_output_is_wide(const struct kw_tensor_decl *d);
 /* Points both evaluators at a slot's inputs and derives the tolerance from its contents. *usable false: under
@@ -309,6 +315,8 @@ enum kw_status kw_stage_rephrase(struct stage *s, int slot, enum kw_fill fill, i
 bool kw_stage_may_be(struct stage *s, int output, const int64_t *index, double value);
 /* How far plain evaluations of one element are off at most, with this and that rounding. */
 enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *index, double *error);
+/* The error that an element is allowed beside its tolerance, as a plain kernel errs there (compare.h). One thread at a time. */
+double kw_stage_own_part(struct stage *s, int output, int64_t flat, const int64_t *index);
 
 /* trial.c: one checked batch. order: slots, each filled and poisoned already. */
 enum kw_status kw_trial_fresh(struct stage *s, struct kw_error *err);

@@ -4,7 +4,7 @@
  * in memory that both have mapped; it computes in f64 where every operation of the reference knows it and the memory is there, else in
  * f32 or in the types of the inputs, and says so. The plain values, whose error gives the tolerance, are those of the next narrower way.
  * Values are dropped when the inputs change, and the shared memory is cleared. */
-#include "judge/internal.h"
+#include "judge/torch_values.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -25,7 +25,6 @@
 #define SAME 1e-6          /* two runs of a deterministic reference differ by no more, threads may add in another order */
 #define ALIGN 64
 #define CHECKED 64         /* tasks, as many as a benchmark's process is given at once */
-#define UNSTEADY 0.005     /* of an output's size: no kernel can be held against what moves so far */
 
 /* What came of comparing a task's expression with its reference, and what that said of the reference. */
 struct checked {
@@ -46,19 +45,6 @@ struct torch_process {
 	size_t checks;                    /* so far */
 	enum kw_torch_agreement agreement; /* of the task that is judged, where it has an expression */
 	char says[300];                   /* of that */
-};
-
-struct shared {
-	int fd;
-	char *at;
-	size_t bytes;
-};
-enum { EXACT, PLAIN, WAYS };
-struct torch_values {
-	struct stage *s;
-	struct shared in, out;
-	double *values[WAYS][KW_MAX_OUTPUTS]; /* per output */
-	bool valid[WAYS], checked;        /* checked: two runs agreed */
 };
 
 /* ---- of a judge ---- */
@@ -549,7 +535,7 @@ static void take(struct torch_values *v, int way, double longest, bool *same)
 			widen(v, i, n, longest);
 		from += up((size_t)n * sizeof(double));
 	}
-	memset(v->out.at, 0, v->out.bytes); /* values are not left lying about */
+	kw_torch_clear(v);
 }
 
 /* Under the lock: one evaluation, into values or, with same, compared with them. */
@@ -567,6 +553,8 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 		kw_error_while(err, "computing the case %s", v->s->c->label);
 	}
 	if (st == KW_OK) {
+		if (way == PLAIN)
+			v->longest = kw_json_get_f64(a.json, "longest", 1);
 		if (way == EXACT)
 			snprintf(p->precision, sizeof p->precision, "%s", kw_json_get_str(a.json, "precision", "f64"));
 		note_left_out(p, kw_json_get_str(a.json, "left_out", ""));
@@ -576,7 +564,7 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 	return st;
 }
 
-static enum kw_status ensure(struct torch_values *v, int way, const struct kw_view *inputs, struct kw_error *err)
+enum kw_status kw_torch_have(struct torch_values *v, int way, const struct kw_view *inputs, struct kw_error *err)
 {
 	char place[KW_TASK_PLACE_MAX];
 	bool same = true;
@@ -584,7 +572,7 @@ static enum kw_status ensure(struct torch_values *v, int way, const struct kw_vi
 
 	if (v->valid[way])
 		return KW_OK;
-	if (way == PLAIN && (st = ensure(v, EXACT, inputs, err)) != KW_OK)
+	if (way == PLAIN && (st = kw_torch_have(v, EXACT, inputs, err)) != KW_OK)
 		return st;
 	st = have_loaded(v->s->w, err);
 	if (st == KW_OK)
@@ -613,78 +601,46 @@ static enum kw_status values(void *arg, enum kw_eval_mode mode, int output, cons
 	enum kw_status st;
 
 	pthread_mutex_lock(&v->s->w->torch->lock);
-	st = ensure(v, way, inputs, err);
+	st = kw_torch_have(v, way, inputs, err);
 	pthread_mutex_unlock(&v->s->w->torch->lock);
 	*out = v->values[way][output];
 	return st;
 }
 
-/* How far an output moved, as a share of its own size; both as root of the mean square. */
-static double moved_by(const struct torch_values *v, int output)
+void kw_torch_lock(const struct torch_values *v, bool on)
 {
-	const char *from = v->out.at;
-	const double *want = v->values[EXACT][output], *got;
-	double size = 0, off = 0;
-	int64_t n = kw_shape_count(&v->s->view[v->s->inputs + output].shape);
-
-	for (int i = 0; i < output; i++)
-		from += up((size_t)kw_shape_count(&v->s->view[v->s->inputs + i].shape) * sizeof(double));
-	got = (const double *)(const void *)from;
-	for (int64_t k = 0; k < n; k++)
-		if (isfinite(got[k]) && isfinite(want[k])) {
-			size += want[k] * want[k];
-			off += (got[k] - want[k]) * (got[k] - want[k]);
-		}
-	return size > 0 ? sqrt(off / size) : 0;
+	if (on)
+		pthread_mutex_lock(&v->s->w->torch->lock);
+	else
+		pthread_mutex_unlock(&v->s->w->torch->lock);
 }
 
-/* Under the lock: one more evaluation, of inputs moved in their last place or in f32; how far the output is from the exact one. */
-static enum kw_status asked_again(struct torch_values *v, const struct kw_view *inputs, bool plain, int output, double *moved,
-				  struct kw_error *err)
+enum kw_status kw_torch_again(struct torch_values *v, const struct kw_view *inputs, bool plain, const char *how, uint64_t seed, int output,
+			      const double **got, struct kw_error *err)
 {
 	struct stage *s = v->s;
 	struct kw_python_answer a = { 0 };
 	int fds[2] = { v->in.fd, v->out.fd };
-	json_t *request;
+	json_t *request = run_request(s, plain, seed);
+	const char *from = v->out.at;
 	enum kw_status st;
 
 	hand_over(v, inputs);
-	request = run_request(s, plain, s->w->seed);
-	if (!plain)
-		json_object_set_new(request, "moved", json_true());
+	if (how)
+		json_object_set_new(request, how, json_true());
 	st = kw_python_ask(s->w->torch->python, request, fds, 2, kw_python_patience_ms(REFERENCE_TIMEOUT_MS), &a, err);
 	if (st == KW_OK && a.end != KW_PYTHON_ANSWERED)
 		st = told(s->w->torch, s->w->t, &a, err);
-	else if (st == KW_OK)
-		*moved = moved_by(v, output);
-	memset(v->out.at, 0, v->out.bytes);
+	for (int i = 0; i < output; i++)
+		from += up((size_t)kw_shape_count(&s->view[s->inputs + i].shape) * sizeof(double));
+	*got = (const double *)(const void *)from;
 	kw_python_answer_release(&a);
 	return st;
 }
 
-/* What pools many values hides that its inputs move, but not what rounding does between its layers: so f32 is asked too. */
-enum kw_status kw_torch_steady(struct stage *s, const struct kw_view *inputs, int output, struct kw_error *err)
+void kw_torch_clear(struct torch_values *v)
 {
-	static const char *const how[][2] = { { "moves", "when inputs move in the last place of an f32" },
-					      { "is off", "where PyTorch computes it in f32" } };
-	struct torch_values *v = s->torch_values;
-	char place[KW_TASK_PLACE_MAX];
-	double moved = 0;
-	int way = 0;
-	enum kw_status st;
-
-	if (!v)
-		return KW_OK;
-	pthread_mutex_lock(&s->w->torch->lock);
-	st = ensure(v, EXACT, inputs, err);
-	for (way = 0; st == KW_OK && way < 2 && moved <= UNSTEADY && kw_torch_is_exact(s->w); way++)
-		st = asked_again(v, inputs, way == 1, output, &moved, err);
-	pthread_mutex_unlock(&s->w->torch->lock);
-	if (st != KW_OK || moved <= UNSTEADY)
-		return st;
-	return kw_fail(err, KW_ERR_INPUT, kw_task_torch_place(s->w->t, place), "'%s' of the reference %s by %.0f%% of its size %s (case %s): "
-		       "rounding decides it, and nothing can be compared with that", s->w->t->outputs[output].name, how[way - 1][0], 100 * moved,
-		       how[way - 1][1], s->c->label);
+	memset(v->out.at, 0, v->out.bytes);
 }
 
 static void forget(void *arg)
@@ -693,6 +649,7 @@ static void forget(void *arg)
 
 	pthread_mutex_lock(&v->s->w->torch->lock);
 	v->valid[EXACT] = v->valid[PLAIN] = false;
+	v->own_output = -1;
 	pthread_mutex_unlock(&v->s->w->torch->lock);
 }
 
@@ -780,6 +737,7 @@ void kw_torch_values_close(struct stage *s)
 	for (int way = 0; way < WAYS; way++)
 		for (int i = 0; i < s->outputs; i++)
 			kw_free(v->values[way][i]);
+	kw_free(v->own);
 	unshare_it(&v->in);
 	unshare_it(&v->out);
 	kw_free(v);

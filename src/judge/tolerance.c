@@ -477,3 +477,17 @@ enum kw_status kw_stage_plain_at(struct stage *s, int output, const int64_t *ind
 	disturb(s, 0);
 	return st;
 }
+
+/* 4 times what a plain kernel errs at this element; more where the task allows to accumulate in less. */
+double kw_stage_own_part(struct stage *s, int output, int64_t flat, const int64_t *index)
+{
+	const struct kw_tensor_decl *d = &s->w->t->outputs[output];
+	enum kw_dtype full = d->dtype == KW_F64 ? KW_F64 : KW_F32;
+	double error = 0;
+
+	if (s->torch_values)
+		error = kw_torch_own_error(s, output, flat) * (kw_output_is_wide(d) ? 0x1p-29 : 1);
+	else if (kw_stage_plain_at(s, output, index, &error) != KW_OK)
+		return 0;
+	return PLAIN_TIMES * error * fmax(1, s->tol[output].acc_ulp_rel * ldexp(1, kw_dtype_info(full)->significand_bits - 1));
+}

@@ -183,6 +183,8 @@ enum kw_status kw_torch_compare(struct work *w, enum kw_torch_agreement *out, ch
 		snprintf(says, bytes, "the smallest case is too large for this machine's memory");
 	else if (st == KW_OK && bytes_of(s) > MOST_BYTES)
 		snprintf(says, bytes, "the smallest case is too large to be computed twice for that");
+	else if (st == KW_OK && s->external)
+		snprintf(says, bytes, "PyTorch computes what it gives");
 	else if (st == KW_OK && (s->cost.flops > MOST_FLOPS ||
 				 (s->cost.flops > MOST_LAYERED_FLOPS && isinf(kw_expr_sample_flops(s->bound)))))
 		snprintf(says, bytes, "the smallest case takes too long here");
