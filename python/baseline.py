@@ -188,6 +188,8 @@ class Baseline:
             self.own = [(named[path], name, named[path].data) for path, name in weights.items() if path in named]
         if self.told["compile"]:
             hasten_compile()
+            # What was compiled for another case counts: after eight of them PyTorch would go on uncompiled, and say so to nobody.
+            torch._dynamo.reset()
             mode = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}[self.told["compile"]]
             self.played = torch.compile(model, mode=mode, dynamic=False)  # for the shapes of each case, like a kernel
 

@@ -1,4 +1,5 @@
-"""Tests of python/describe.py with a real PyTorch, as TAP: expressions against PyTorch, what a description says, and bad files."""
+"""Tests of python/describe.py with a real PyTorch, as TAP: expressions against PyTorch, what a description says, bad files; and that what
+python/baseline.py compiles stays compiled."""
 import os
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import compare
 compare.package()
 
 import torch                            # noqa: E402
-from kwright import aten, describe      # noqa: E402
+from kwright import aten, baseline, describe    # noqa: E402
 
 import problems                         # noqa: E402
 
@@ -226,6 +227,25 @@ def what_models_are(folder):
     ok(d["expr"] == "y = x * 2\n", "a file may print", d)
 
 
+def compiled_baselines(folder):
+    """python/baseline.py in one process for many evaluations of two cases: what is called torch.compile is compiled each time."""
+    from torch._dynamo.utils import counters
+    real = torch.compile
+    torch.compile = lambda model, mode, dynamic: real(model, backend="eager", dynamic=dynamic)  # what is looked at is which calls it takes over
+    try:
+        for i in range(20):
+            rows, cols = ((4, 8), (8, 4))[i % 2]
+            b = baseline.Baseline({"form": "line", "text": "torch.softmax(x, -1) * rows", "inputs": ["x"], "outputs": ["y"], "dims":
+                                   {"rows": rows, "cols": cols}, "params": {}, "folder": folder, "tf32": False, "layout": None,
+                                   "compile": "default"}, "cpu")
+            b.settle(b.made()(), {})
+            b.compile((torch.randn(rows, cols),), {})
+    finally:
+        torch.compile = real
+    frames = counters["frames"]
+    ok(frames["ok"] == frames["total"] == 20, "a baseline is compiled in the twentieth evaluation as in the first", dict(frames))
+
+
 def main():
     evaluator = os.path.join(os.environ.get("KW_TOP", compare.TOP), os.environ.get("KW_B", "build"), "tests/unit/test_expr_given")
     torch.set_num_threads(1)
@@ -236,6 +256,7 @@ def main():
         what_inputs_are(folder)
         what_models_are(folder)
         bad_files(folder)
+        compiled_baselines(folder)
     print("1..%d" % count, file=tap, flush=True)
     return 1 if failed else 0
 
