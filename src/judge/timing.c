@@ -25,7 +25,8 @@
 #define START_NS 60000         /* that the first launch of a batch may cost beside an empty one: 35 us were seen */
 #define MUCH 0.25              /* of a batch that an empty one may take before it is looked at again */
 #define KNOWN_TO 0.005         /* of a batch */
-#define EMPTY_AGAIN 3          /* batches a turn */
+#define EMPTY_AGAIN 3          /* batches a turn, of the first EARLY ones: samples that are thrown away later would be missed */
+#define EARLY 3
 #define EMPTY_TIMEOUT_MS 1000
 #define CLOCKS_AGREE 0.6       /* of the time by the device's clock, which also has what the host takes to start a batch */
 #define BASELINE_TIMEOUT_MS 120000
@@ -243,7 +244,7 @@ static enum kw_status measure(struct turns *t, int base, double ns[CLOCKS], stru
 		st = play(t, base, half, &part, &device_part, err);
 	if (!slope && whole > 0) {
 		lower_fixed(t, fixed_ns, whole);
-		if (st == KW_OK && plays(t, base))
+		if (st == KW_OK && plays(t, base) && t->mine.n < EARLY)
 			st = empty_again(t, own ? s->base[base].player : s->player, fixed_ns, whole, err);
 	}
 	*mine = fmax((double)(whole - *fixed_ns) / n - call_ns, call_ns * CALL_UNKNOWN);

@@ -57,7 +57,7 @@ static void test_early_waits(struct kw_judge *j, const struct kw_task *t, const 
 		for (size_t i = 0; i < v.cases[0].times.sample_count; i++)
 			least = v.cases[0].times.samples_ns[i] < least ? v.cases[0].times.samples_ns[i] : least;
 	}
-	ok(early < 0 && least > 0.9 * CALL_NS, "what the first empty batches waited is not taken off: %.0f ns", least);
+	ok(early < 0 && least > 0.5 * CALL_NS, "what the first empty batches waited is not taken off: %.0f ns", least);
 	kw_judge_device(j)->ops = real;
 	kw_verdict_release(&v);
 }
