@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "explain/rule.h"
 #include "search/niche.h"
 #include "search/write.h"
 
@@ -732,6 +733,7 @@ static void test_refusals(void)
 	   "what a rule knows of a refusal is told with it");
 	ok(strstr(text, "66560") && !strstr(strstr(text, "- a name") + 1, "- a name"), "each rule once, with its numbers");
 	ok(kw_writer_failure(&w, "y") == NULL, "another candidate's refusal is none");
+	kw_rules_release(s.rules, s.rule_count);
 	kw_arena_release(&a);
 }
 
