@@ -113,9 +113,80 @@ static enum kw_status example(const struct kw_yaml *map, const char *key, struct
 	return KW_OK;
 }
 
+/* The end of a pattern's [...], whose first character p is. */
+static const char *brackets_end(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	for (p += *p == ']'; *p && *p != ']'; p++) {
+		const char kind = *p == '[' && p[1] && strchr(":.=", p[1]) ? p[1] : 0;
+
+		if (kind)
+			for (p += 2; *p && p[1] && !(*p == kind && p[1] == ']');)
+				p++;
+	}
+	return *p ? p + 1 : p;
+}
+
+/* How often what is ahead of the {...} or + at *p is written out for it; goes behind its numbers. x+ is xx*, and x{2,} is xxx*. */
+static unsigned long repeats(const char **p)
+{
+	char *end;
+	unsigned long least, most;
+
+	if (**p == '+') {
+		(*p)++;
+		return 2;
+	}
+	least = strtoul(*p + 1, &end, 10);
+	most = least;
+	if (*end == ',') {
+		const char *second = end + 1;
+
+		most = strtoul(second, &end, 10);
+		most = end == second ? least + 1 : most > least ? most : least;
+	}
+	*p = end;
+	return most < 1 ? 1 : most > KW_RULE_MAX_PATTERN ? KW_RULE_MAX_PATTERN : most;
+}
+
+/* The characters of a pattern with its repeats written out, as regcomp does, which takes memory by the square of that: ((a{20}){20}){20} is
+ * 8,000 of them, and a with twenty + behind it is a million. Within a group it stops at the group's end. What is over KW_RULE_MAX_PATTERN need not be exact. */
+static size_t written_out(const char **at, bool in_group)
+{
+	const char *p = *at, *atom;
+	size_t ahead = 0, last = 0;
+
+	while (*p && !(in_group && *p == ')')) {
+		if (*p == '+' || (*p == '{' && (isdigit((unsigned char)p[1]) || p[1] == ','))) {
+			last = (last ? last : 1) * repeats(&p);
+			last = last > KW_RULE_MAX_PATTERN ? KW_RULE_MAX_PATTERN + 1 : last;
+			continue;
+		}
+		if (strchr("*?}", *p)) {
+			last++, p++;
+			continue;
+		}
+		ahead += last;
+		atom = p++;
+		if (*atom == '(') {
+			last = 2 + written_out(&p, true);
+			p += *p != 0;
+			continue;
+		}
+		if (*atom == '\\' && *p)
+			p++;
+		else if (*atom == '[')
+			p = brackets_end(atom);
+		last = (size_t)(p - atom);
+	}
+	*at = p;
+	return ahead + last;
+}
+
 static enum kw_status message(const struct kw_yaml *map, struct kw_rule *r, struct kw_arena *a, struct kw_error *err)
 {
 	char why[200];
+	const char *rest;
 	int code;
 	enum kw_status s = kw_yaml_get_str(map, "message", true, &r->pattern, err);
 
@@ -125,6 +196,10 @@ static enum kw_status message(const struct kw_yaml *map, struct kw_rule *r, stru
 		return s;
 	if (r->captures.count > KW_MAX_CAPTURES)
 		return kw_yaml_fail(kw_yaml_find(map, "captures"), err, "at most %d captures", KW_MAX_CAPTURES);
+	rest = r->pattern;
+	if (strlen(rest) > KW_RULE_MAX_PATTERN || written_out(&rest, false) > KW_RULE_MAX_PATTERN)
+		return kw_yaml_fail(kw_yaml_find(map, "message"), err, "a pattern of over %d characters, with its repeats written out",
+				    KW_RULE_MAX_PATTERN);
 	r->message = kw_arena_calloc(a, 1, sizeof(*r->message));
 	if (!r->message)
 		return kw_fail(err, KW_ERR_NOMEM, r->file, "out of memory");

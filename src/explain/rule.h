@@ -35,7 +35,7 @@ enum kw_unit_bit { KW_RELIEVES_DRAM = 1, KW_RELIEVES_L2 = 2, KW_RELIEVES_L1 = 4,
 /* Whose words a kernel's author speaks: threads and ncu, work-items, wavefronts and AMD's tools, or blocks of a program. */
 enum kw_words { KW_WORDS_CUDA, KW_WORDS_OPENCL, KW_WORDS_HIP, KW_WORDS_TRITON, KW_WORDS_COUNT };
 
-enum { KW_RULE_MAX_LIST = 12, KW_RULE_MAX_EXAMPLE = 16 };
+enum { KW_RULE_MAX_LIST = 12, KW_RULE_MAX_EXAMPLE = 16, KW_RULE_MAX_PATTERN = 2048 };
 struct kw_rule_example {
 	int metric;
 	double value;

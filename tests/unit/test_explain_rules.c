@@ -391,17 +391,27 @@ static void test_bad_rules(void)
 		{ "title: t\n", "title: t\nclass: x\n", "class" },
 		{ "title: t\n", "title: t\ntilte: x\n", "did you mean 'title'" },
 		{ "about: gpu", "about: message\nmessage: '(x'", "not a pattern" },
+		{ "about: gpu", "about: message\nmessage: '(((a?){20}){20}){20}'", "over 2048 characters" },
+		{ "about: gpu", "about: message\nmessage: '[]{9}a]{,9}{9}{9}{9}'", "over 2048 characters" },
+		{ "about: gpu", "about: message\nmessage: 'x(b+c)++++++++++++++++++++++'", "over 2048 characters" },
+		{ "about: gpu", "about: message\nmessage: '((a{1,}){1,}b{7,}){1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}'", "over 2048 characters" },
+		{ "about: gpu", "about: message\nmessage: 'b){99}{99}'", "over 2048 characters" },
+		{ "about: gpu", "about: message\nmessage: 'a{99999999999999999999}'", "over 2048 characters" },
 		{ "title: t\n", "title: t\nopencl: words\n", "must be a map of sentences" },
 		{ "title: t\n", "title: t\nopencl:\n  chek: x\n", "did you mean 'check'" },
 		{ "title: t\n", "title: t\nopencl:\n  check: \"{dram_pc:1}\"\n", "did you mean" },
 	};
 	struct kw_rule r;
+	char text[1024];
 
 	is_int(kw_rule_parse("knowledge/rules/x.yaml", good, strlen(good), &arena, &r, &err), KW_OK, "a small rule");
 	is_str(r.name, "x", "its name is its file's");
+	snprintf(text, sizeof(text), "%s", "title: t\nabout: message\nmessage: '[[:digit:]{]{4}([a-f{]{2}){3,9}\\{999999\\(x{40}'\nevidence: e\ndirective: d\n"
+		 "change: c\ncheck: k\nwrong_when: w\nsource: s\nexample: \"123{a{a{a{{999999(xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"\n");
+	is_int(kw_rule_parse("knowledge/rules/x.yaml", text, strlen(text), &arena, &r, &err), KW_OK, "a pattern with repeats");
+	regfree(r.message);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *at = strstr(good, bad[i].from);
-		char text[1024];
 
 		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
 		kw_error_reset(&err);
