@@ -110,14 +110,14 @@ def import_exporter():
 
 
 def stays(target):
-    """An operator that taking a graph apart would leave as it is: known, of values only (batch_norm says so, and writes statistics), and the same
-    each time (dropout has another name afterwards). To find that there is nothing else takes PyTorch three times as long as exporting the
-    graph, since it goes through all operators that it has."""
+    """An operator that taking a graph apart would leave as it is: known, of values or PyTorch's own word for a view, not of those that write
+    (batch_norm does, and does not say so), and the same each time (dropout has another name afterwards). To find that there is nothing else
+    takes PyTorch three times as long as exporting the graph, since it goes through all operators that it has."""
     if not isinstance(target, torch._ops.OpOverload) or not aten.is_known(target):
         return False
     schema = target._schema
     return not (schema.is_mutable or "batch_norm" in schema.name or torch.Tag.nondeterministic_seeded in target.tags or
-                any(a.alias_info for a in schema.arguments))
+                any(a.alias_info for a in schema.arguments) and torch.Tag.core not in target.tags)
 
 
 def export(model, args, kwargs):
