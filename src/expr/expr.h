@@ -227,6 +227,7 @@ enum { KW_NAIVE_MAX_KERNELS = 64, KW_NAIVE_MAX_WORKSPACES = 64 }; /* of a plan *
 struct kw_naive_info {
 	size_t kernel_count;
 	int output[KW_NAIVE_MAX_KERNELS];    /* of a reference, by kernel: the output of which it computes a range; else -1 */
+	int lanes[KW_NAIVE_MAX_KERNELS];     /* threads that an element has */
 };
 enum kw_status kw_expr_emit_naive_gpu(const struct kw_expr *e, const char *backend, enum kw_naive_form form,
 				      struct kw_buf *out, struct kw_naive_info *info, struct kw_error *err);

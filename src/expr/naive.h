@@ -32,6 +32,7 @@ struct kernel {                           /* of a GPU form */
 	const char *total, *plan_total;   /* how many threads have work, in the language and in a plan */
 	const char *body;
 	int output;                       /* of a reference: the one of which it computes a range; else -1 */
+	int lanes;                        /* threads that an element has: 1, or those of a warp (naive_value.c) */
 };
 
 struct known {                            /* a value that has a name already */
@@ -60,6 +61,7 @@ struct gen {
 	bool openmp, flat;                /* flat: indices are offsets (naive.c) */
 	bool wide;                        /* a reference: floats are doubles, and inputs have strides */
 	bool rounds;                      /* a reference that rounds each result to f32 */
+	struct kw_intenv sizes;           /* of the task's first case; which form is fast depends on them, and nothing else */
 	int names;
 	int *uses;                        /* per node, by live nodes and outputs */
 	const struct kw_node **consumer;  /* per node: the last one; NULL for outputs */
@@ -72,9 +74,11 @@ struct gen {
 	struct kernel *kernels;
 	size_t kernel_count;
 	const char *first, *count;        /* a reference's range */
+	const char *lane;                 /* in a kernel with lanes: this thread's number among them; else NULL */
 };
 
 #define NAIVE_MAX_TEXT (4u << 20)
+enum { NAIVE_LANES = 32, NAIVE_LANE_TERMS = 8 }; /* that a lane brings at once */
 
 /* naive_tools.c */
 void naive_nomem(struct gen *g);
@@ -152,6 +156,8 @@ const char *naive_cast(struct gen *g, const char *v, enum ctype from, enum ctype
 const char *naive_let(struct gen *g, struct scope *s, enum ctype c, const char *stem, const char *v);
 void naive_arg_index(struct gen *g, const struct kw_node *n, const struct kw_node *arg, const struct at *ix,
 		     struct at *out);
+/* Whether n, as it is computed in one kernel, is few elements behind a long running sum: then each has a warp. */
+bool naive_wants_lanes(struct gen *g, const struct kw_node *n);
 /* The deepest scope that n at ix depends on. */
 struct scope *naive_deepest(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *cur);
 const char *naive_load(struct gen *g, const struct kw_node *n, const struct at *ix);

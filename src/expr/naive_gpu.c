@@ -89,13 +89,15 @@ const char *naive_begin_kernel(struct gen *g, const struct kw_node *n, unsigned 
 {
 	const char *t = naive_name(g, "t"), *at = t;
 
-	*k = (struct kernel){ .output = output };
+	*k = (struct kernel){ .output = output, .lanes = g->lane ? NAIVE_LANES : 1 };
 	naive_scope(g, root, NULL, NULL);
 	for (int i = 0; i < n->rank; i++)
 		if (!(skip & 1u << i) && !naive_is_one(n, i))
 			add_factor(g, n, i, k);
+	if (g->lane)
+		naive_line(root, "const int %s = threadIdx.x %% %d;", g->lane, NAIVE_LANES);
 	if (k->total || output >= 0) {
-		naive_line(root, "const int64_t %s = %s;", t, g->lang->thread);
+		naive_line(root, g->lane ? "const int64_t %s = (%s) / %d;" : "const int64_t %s = %s;", t, g->lang->thread, NAIVE_LANES);
 		naive_line(root, "if (%s >= %s) {", t, output >= 0 ? g->count : k->total);
 		naive_line(root, "return;");
 		naive_line(root, "}");
@@ -153,6 +155,7 @@ void naive_gpu_nest(struct gen *g, const struct kw_node *n, const char *array, e
 	const char *t, *v;
 
 	g->flat = !g->wide && n->rank > 0 && naive_is_flat(g, n, n);
+	g->lane = naive_wants_lanes(g, n) ? naive_name(g, "lane") : NULL;
 	t = naive_begin_kernel(g, n, 0, output, &k, &root, ix);
 	v = naive_value(g, n, ix, &root);
 	if (output >= 0)
@@ -161,6 +164,7 @@ void naive_gpu_nest(struct gen *g, const struct kw_node *n, const char *array, e
 		naive_store(g, &root, array, d, naive_offset(g, n, ix), naive_ctype(g, n->dtype), v);
 	naive_end_kernel(g, &k, &root);
 	g->flat = false;
+	g->lane = NULL;
 }
 
 /* ---- the text ---- */
@@ -220,9 +224,9 @@ static void plan_line(struct gen *g, enum kw_naive_form form, size_t i, struct k
 		naive_fail(g, NULL, "a kernel would have more arguments than a plan may pass");
 	kw_buf_printf(out, "//@ kernel %s ", kernel_name(g, form, i));
 	if (k->total)
-		kw_buf_printf(out, "grid=(cdiv(%s, %d)) block=(%d)", k->plan_total, BLOCK, BLOCK);
+		kw_buf_printf(out, "grid=(cdiv(%s, %d)) block=(%d)", k->plan_total, BLOCK / k->lanes, BLOCK);
 	else
-		kw_buf_addz(out, "grid=(1) block=(1)");
+		kw_buf_printf(out, "grid=(1) block=(%d)", k->lanes);
 	kw_buf_printf(out, " args=(%s)\n", args);
 }
 
@@ -267,8 +271,10 @@ static void emit(struct gen *g, enum kw_naive_form form, struct kw_buf *out, str
 	if (g->status != KW_OK || !info)
 		return;
 	info->kernel_count = g->kernel_count;
-	for (size_t i = 0; i < g->kernel_count; i++)
+	for (size_t i = 0; i < g->kernel_count; i++) {
 		info->output[i] = g->kernels[i].output;
+		info->lanes[i] = g->kernels[i].lanes;
+	}
 }
 
 static const struct language *find_language(const char *backend, enum kw_naive_form form)
@@ -294,6 +300,8 @@ enum kw_status kw_expr_emit_naive_gpu(const struct kw_expr *e, const char *backe
 	g.status = lower_except(e, NULL, &a, &lowered, err);
 	if (g.status == KW_OK && !g.rounds)
 		g.status = naive_split(lowered, &a, &lowered, err);
+	if (g.status == KW_OK && g.rounds && e->task->case_count)
+		g.status = kw_case_env(e->task, &e->task->cases[0], &a, &g.sizes, err);
 	g.e = lowered;
 	if (g.status == KW_OK && naive_prepare(&g))
 		emit(&g, form, out, info);

@@ -240,6 +240,91 @@ static void close_sum(struct gen *g, struct scope *loop)
 	naive_close(g, loop, NULL);
 }
 
+/* ---- sums of a warp ----
+ *
+ * One thread that adds a million terms in their order waits for memory most of the time. In a warp each lane brings terms, neighbours those of
+ * neighbouring addresses, and every lane adds all of them in the same order: the same sum, bit for bit. */
+
+enum { FEW = 8192, LONG = 4096, LONG_LAST = 64 }; /* elements; terms of a sum; of its last axis */
+
+/* How large an axis is in the task's first case; -1: not known. */
+static int64_t size_of(const struct gen *g, const struct kw_node *n, int axis)
+{
+	int64_t size;
+
+	return sym_eval(n->shape[axis].poly, &g->sizes, &size, NULL) == KW_OK ? size : -1;
+}
+
+static bool is_long(const struct gen *g, const struct kw_node *n)
+{
+	const struct kw_node *x = n->kind == KW_NODE_REDUCE ? n->args[0] : NULL;
+	int64_t terms = 1, last = 0;
+
+	if (!x || !n->axis_count || !adds_singles(g, n))
+		return false;
+	for (int i = 0; i < n->axis_count; i++)
+		if ((last = size_of(g, x, n->axes[i])) < 0 || __builtin_mul_overflow(terms, last, &terms))
+			return false;
+	return last >= LONG_LAST && terms >= LONG;
+}
+
+static bool has_long(const struct gen *g, const struct kw_node *n, bool *seen)
+{
+	if (is_long(g, n))
+		return true;
+	for (int i = 0; i < n->arg_count; i++) {
+		const struct kw_node *x = n->args[i];
+
+		if (seen[x->id] || g->array[x->id])
+			continue;
+		seen[x->id] = true;
+		if (has_long(g, x, seen))
+			return true;
+	}
+	return false;
+}
+
+bool naive_wants_lanes(struct gen *g, const struct kw_node *n)
+{
+	int64_t size, elements = 1;
+	bool *seen;
+
+	if (!g->rounds)
+		return false;
+	for (int i = 0; i < n->rank; i++)
+		if ((size = size_of(g, n, i)) < 0 || __builtin_mul_overflow(elements, size, &elements))
+			return false;
+	if (elements > FEW)
+		return false;
+	seen = kw_arena_calloc(g->a, g->e->node_count + 1, sizeof *seen);
+	if (!seen)
+		naive_nomem(g);
+	return seen && has_long(g, n, seen);
+}
+
+/* The loop of a sum's last axis, whose terms are of the scope `loop`. */
+static void add_by_lanes(struct gen *g, struct scope *loop, const char *acc, const struct kw_node *x, const struct at *ix, enum ctype c)
+{
+	const char *lane = g->lane, *from = naive_name(g, "from"), *terms = naive_name(g, "terms"), *term = naive_name(g, "term");
+	struct scope *out = loop->parent;
+
+	g->lane = NULL; /* what a term needs is each lane's own */
+	naive_line(loop, "%s[%s] = (float)(%s);", terms, term, naive_value_as(g, x, ix, loop, c));
+	g->lane = lane;
+	naive_line(out, "for (int64_t %s = 0; %s < %s; %s += %d) {", from, from, loop->bound, from, NAIVE_LANES * NAIVE_LANE_TERMS);
+	naive_line(out, "float %s[%d];", terms, NAIVE_LANE_TERMS);
+	naive_line(out, "#pragma unroll");
+	naive_line(out, "for (int %s = 0; %s < %d; %s++) {", term, term, NAIVE_LANE_TERMS, term);
+	naive_line(out, "const int64_t %s = %s(%s + %d * %s + %s, %s - 1);", loop->var, g->lang->min, from, NAIVE_LANES, term, lane, loop->bound);
+	kw_buf_add(&out->text, loop->text.ptr, loop->text.len);
+	naive_line(out, "}");
+	naive_line(out, "%s = add_in_order(%s, %s, %s - %s);", acc, acc, terms, loop->bound, from);
+	naive_line(out, "}");
+	if (loop->text.full || out->text.full)
+		naive_nomem(g);
+	kw_buf_release(&loop->text);
+}
+
 static const char *reduce(struct gen *g, const struct kw_node *n, const struct at *ix, struct scope *s)
 {
 	const struct kw_node *x = n->args[0];
@@ -271,8 +356,12 @@ static const char *reduce(struct gen *g, const struct kw_node *n, const struct a
 	if (depth == 0)
 		return naive_value_as(g, x, inner, s, naive_ctype(g, n->dtype));
 	if (singles) {
-		naive_line(in, "%s = __fadd_rn(%s, (float)(%s));", acc, acc, naive_value_as(g, x, inner, in, c));
-		close_sum(g, &loops[--depth]);
+		if (g->lane && is_long(g, n)) {
+			add_by_lanes(g, &loops[--depth], acc, x, inner, c);
+		} else {
+			naive_line(in, "%s = __fadd_rn(%s, (float)(%s));", acc, acc, naive_value_as(g, x, inner, in, c));
+			close_sum(g, &loops[--depth]);
+		}
 		while (depth-- > 0)
 			naive_close(g, &loops[depth], NULL);
 		acc = naive_text(g, "(double)%s", acc);

@@ -237,7 +237,7 @@ static enum kw_status launch(struct stage *s, int which, size_t k, int slot, uin
 	if (count >= 0) {
 		v.bits[b->arg_count - 2] = (uint64_t)first;
 		v.bits[b->arg_count - 1] = (uint64_t)count;
-		grid[0] = (count + THREADS - 1) / THREADS;
+		grid[0] = (count * form->info.lanes[k] + THREADS - 1) / THREADS;
 	}
 	if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0)
 		return KW_OK;

@@ -94,6 +94,9 @@ static const struct {
 	{ "narrow_doubles", "f32(f16(x * 1e-4)) + f32(bf16(x)) + f32(f8e4m3(x * 100.0)) + f32(f8e5m2(x))", { "x:f64[a=400]" } },
 	{ "halves_of_doubles", "f16(x * 1.5)", { "x:f64[a=400]" } },
 	{ "group", "relu(group_norm(x, 2, eps=0.1))", { "x:f32[n=2,c=4,l=5]" } },
+	{ "far", "mean(x, axis=(1, 2))", { "x:f32[3,17,301]" } },
+	{ "far_apart", "sum(x * 1.5, axis=0) + bias", { "x:f32[5000,10]", "bias:f32[10]" } },
+	{ "far_norm", "layernorm(x, axis=(-2, -1)) * sqrt(mean(exp(x)))", { "x:f16[2,9,600]" } },
 	{ "beyond", "i32(x * 3e9) + i32(u8(x * 200.0)) + i8(i64(x * 1e3)) + i16(x / 0.0) + i8(0.0 * (x / 0.0))", { "x:f64[a=40]" } },
 };
 

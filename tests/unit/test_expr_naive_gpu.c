@@ -15,10 +15,10 @@ static struct kw_buf source;
 
 static const char *const launch_parameters = "void **t, const int64_t *n, const double *f, int64_t grid, int64_t block";
 
-static void write_launch(const struct kw_plan_kernel *k, const char *space, size_t number, struct kw_buf *out)
+static void write_launch(const struct kw_plan_kernel *k, int of_element, const char *space, size_t number, struct kw_buf *out)
 {
-	kw_buf_printf(out, "extern \"C\" void launch_%s_%zu(%s)\n{\n\t(void)t, (void)n, (void)f;\n\tLAUNCH(grid, block, %s(",
-		      space, number, launch_parameters, k->name);
+	kw_buf_printf(out, "extern \"C\" void launch_%s_%zu(%s)\n{\n\t(void)t, (void)n, (void)f;\n\t%s(grid, block, %s(",
+		      space, number, launch_parameters, of_element > 1 ? "LAUNCH_WARPS" : "LAUNCH", k->name);
 	for (size_t i = 0; i < k->arg_count; i++) {
 		const struct kw_plan_arg *arg = &k->args[i];
 		kw_buf_addz(out, i ? ", " : "");
@@ -50,7 +50,7 @@ static bool add_text(struct entry *en, int form, const struct kw_buf *text)
 	kw_buf_printf(&source, "namespace %s {\n", space);
 	kw_buf_add(&source, text->ptr, text->len);
 	for (size_t i = 0; i < p->kernel_count; i++)
-		write_launch(&p->kernels[i], space, i, &source);
+		write_launch(&p->kernels[i], infos[en - entries][form].lanes[i], space, i, &source);
 	kw_buf_addz(&source, "}\n");
 	for (size_t i = 0; i < p->kernel_count; i++)
 		kw_buf_printf(&source, "#undef %s\n", p->kernels[i].name);
@@ -188,7 +188,7 @@ static bool launch_range(struct trial *r, size_t kernel, int64_t first, int64_t 
 	v->base = part;
 	k->args[k->arg_count - 2].i = first;
 	k->args[k->arg_count - 1].i = count;
-	k->grid[0] = (count + 255) / 256;
+	k->grid[0] = (count * infos[r->en - entries][r->form].lanes[kernel] + 255) / 256;
 	launch(r, kernel);
 	v->base = whole;
 	good = guards_hold(part, (size_t)count * sizeof(double));
@@ -212,7 +212,7 @@ static bool launch_all(struct trial *r)
 		}
 		n = kw_shape_count(&r->t->views[r->en->task.input_count + (size_t)info->output[k]].shape);
 		good = good && b->args[b->arg_count - 2].i == 0 && b->args[b->arg_count - 1].i == n &&
-		       (b->grid[0] - 1) * b->block[0] < n && b->grid[0] * b->block[0] >= n;
+		       (b->grid[0] - 1) * b->block[0] < n * info->lanes[k] && b->grid[0] * b->block[0] >= n * info->lanes[k];
 		if (!good)
 			diag("%s: the range is not the whole output", r->en->name);
 		good = launch_range(r, k, n / 3, n - n / 3) && launch_range(r, k, 0, n / 3) && good;
@@ -306,6 +306,23 @@ static bool make_arrays(struct trial *r, const struct kw_case *c, const struct t
 	return true;
 }
 
+/* "far": what a warp adds is what one thread adds, bit for bit. */
+static bool adds_in_order(const struct trial *r)
+{
+	const struct kw_view *x = &r->t->views[0];
+	bool good = infos[r->en - entries][r->form].lanes[0] == 32;
+
+	for (int64_t i = 0; i < 3; i++) {
+		float sum = 0;
+
+		for (int64_t j = 0; j < 17; j++)
+			for (int64_t k = 0; k < 301; k++)
+				sum += ((const float *)x->base)[i * x->stride[0] + j * x->stride[1] + k * x->stride[2]];
+		good = good && ((const double *)r->t->views[1].base)[i] == (double)(float)((double)sum / (17 * 301));
+	}
+	return good;
+}
+
 static bool try_form(struct trial *r, const struct kw_case *c, const struct tensors *inputs, const struct kw_bound *b,
 		     const struct kw_intenv *env, struct kw_arena *a)
 {
@@ -320,6 +337,7 @@ static bool try_form(struct trial *r, const struct kw_case *c, const struct tens
 	       kw_eval_new(b, t.views, NULL, mode, 1, 256u << 20, &ev, &err) == KW_OK && launch_all(r);
 	for (size_t o = 0; o < r->en->task.output_count && good; o++)
 		good = matches(r, o, b, ev);
+	good = good && (r->form != KW_NAIVE_F32 || strcmp(r->en->name, "far") != 0 || adds_in_order(r));
 	if (!good)
 		diag("%s, %s, case %s: %s", r->en->name, form_names[r->form], c->label,
 		     r->plan.why_not ? r->plan.why_not : err.text);
