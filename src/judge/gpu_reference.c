@@ -116,6 +116,34 @@ enum kw_status kw_references_bind(struct stage *s, struct kw_error *err)
 	return st;
 }
 
+/* All cases share a build: the first that can be bound says what it is. */
+static void build_ahead(struct work *w, int part, struct stage *s)
+{
+	struct reference_job job[KW_REFERENCES];
+	struct kw_build_opts o = { .arch = w->j->dev->hardware.arch, .trusted = true };
+
+	if (kw_stage_bind(s, w, &w->t->cases[0], NULL) == KW_OK && kw_references_bind(s, NULL) == KW_OK &&
+	    kw_references_jobs(w, s, job) == KW_REFERENCES &&
+	    kw_build(kw_backend_find("cuda"), job[part].candidate, job[part].plan, &o, job[part].result, NULL) == KW_OK)
+		*job[part].done = true;
+	kw_stage_close(s);
+}
+
+void kw_judge_build_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, int part)
+{
+	struct work w = { .j = j, .t = t, .e = e };
+	struct stage *s = kw_calloc(1, sizeof *s);
+	struct kw_arena a;
+
+	kw_arena_init(&a, 64u << 20);
+	w.a = &a;
+	if (s && t->case_count && kw_task_out_of_place(t, &a, &w.apart, NULL) == KW_OK && kw_references_new(&w, NULL) == KW_OK && w.references)
+		build_ahead(&w, part, s);
+	kw_references_free(&w);
+	kw_arena_release(&a);
+	kw_free(s);
+}
+
 /* ---- a case's memory ---- */
 
 static double workspace_bytes(const struct stage *s, int which)

@@ -84,7 +84,7 @@ struct work {
 };
 
 /* The device's references under one case: gpu_reference.c. */
-#define KW_REFERENCES 2
+#define KW_REFERENCES KW_JUDGE_PARTS /* in f64, and as a plain f32 kernel computes it */
 struct reference_run {
 	struct kw_bound_plan plan[KW_REFERENCES];
 	uint64_t *workspaces[KW_REFERENCES]; /* on the device */

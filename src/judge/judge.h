@@ -81,6 +81,10 @@ void kw_judge_check_ahead(struct kw_judge *j, const struct kw_task *t, const str
 const struct kw_task *kw_judge_check_last(struct kw_judge *j);
 /* Waits for that too, as every evaluation does: nothing is timed beside it. */
 void kw_judge_check_over(struct kw_judge *j);
+/* What the judge itself runs for this task on its device, expected values as code of its own, in KW_JUDGE_PARTS parts that are built one by one
+ * into the build cache. Any thread. What is not there, or fails, is the evaluation's to find. */
+enum { KW_JUDGE_PARTS = 2 };
+void kw_judge_build_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, int part);
 /* So many modules will be judged next, of which so many name Triton: compilers for these start, and on a device where starting a process for a
  * module takes long, those too, all at once, while something else is done. Ready: they have, and disturb no measurement. */
 void kw_judge_modules_ahead(struct kw_judge *j, int count, int triton);

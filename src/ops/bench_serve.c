@@ -124,16 +124,36 @@ static enum kw_status load(struct kw_bench_server *s, struct kw_bench_entry *e)
 
 /* ---- building ahead ------------------------------------------------------------------------------ */
 
+enum { CANDIDATES, OWN, KINDS };
+
 struct building {
 	struct kw_bench_server *s;
 	const struct kw_hardware *hw;
+	size_t count;                     /* of s->entry, and KW_JUDGE_PARTS times as many of the judge's own */
 	_Atomic size_t next;
+	_Atomic int64_t over_ns[KINDS];   /* when the last of them was built */
 };
+
+static bool is_judged(const struct kw_bench_entry *e)
+{
+	return e->has_candidate && !e->over && !e->run_id;
+}
 
 /* Whether it will be judged as a module; nothing of it was before. */
 static bool is_module(const struct kw_bench_entry *e)
 {
-	return e->has_candidate && !e->over && !e->run_id && strcmp(e->candidate.backend, "module") == 0;
+	return is_judged(e) && strcmp(e->candidate.backend, "module") == 0;
+}
+
+/* What the judge builds of its own for a task is the first candidate's. */
+static bool is_first_of_task(const struct kw_bench_server *s, const struct kw_bench_entry *e)
+{
+	if (!is_judged(e) || strcmp(s->judge_wanted, kw_bench_device_of(e->candidate.backend)) != 0)
+		return false;
+	for (const struct kw_bench_entry *k = s->entry; k < e; k++)
+		if (is_judged(k) && strcmp(k->task.task.sha256, e->task.task.sha256) == 0)
+			return false;
+	return true;
 }
 
 static void *build_some(void *arg)
@@ -141,16 +161,38 @@ static void *build_some(void *arg)
 	struct building *b = arg;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&b->next, 1)) < b->s->count) {
-		struct kw_bench_entry *e = &b->s->entry[i];
+	while ((i = atomic_fetch_add(&b->next, 1)) < b->count * (1 + KW_JUDGE_PARTS)) {
+		bool own = i >= b->count;
+		struct kw_bench_entry *e = &b->s->entry[own ? (i - b->count) / KW_JUDGE_PARTS : i];
 		int64_t start = kw_now_ns();
 
-		if (!e->has_candidate || e->over || e->run_id)
+		if (own ? !is_first_of_task(b->s, e) : !is_judged(e))
 			continue;
-		kw_ahead_build_one(&e->candidate, &e->task.task, -1, b->hw, b->s->search.large, NULL);
-		e->build_ns = kw_now_ns() - start;
+		if (own)
+			kw_judge_build_ahead(b->s->judge, &e->task.task, e->task.expr, (int)((i - b->count) % KW_JUDGE_PARTS));
+		else
+			kw_ahead_build_one(&e->candidate, &e->task.task, -1, b->hw, b->s->search.large, NULL);
+		if (!own)
+			e->build_ns = kw_now_ns() - start;
+		atomic_store(&b->over_ns[own ? OWN : CANDIDATES], kw_now_ns());
 	}
 	return NULL;
+}
+
+/* The judge's own builds run beside the candidates'. How much longer they take is shared by those that they were for. */
+static void share_own(const struct building *b)
+{
+	struct kw_bench_server *s = b->s;
+	int64_t longer = atomic_load(&b->over_ns[OWN]) - atomic_load(&b->over_ns[CANDIDATES]);
+	int n = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		n += is_first_of_task(s, &s->entry[i]);
+	for (size_t i = 0; longer > 0 && i < b->count; i++)
+		if (is_first_of_task(s, &s->entry[i]))
+			s->entry[i].build_ns += longer / n;
+	if (longer > 0 && n)
+		kw_log(KW_LOG_DEBUG, "bench: the judge's own kernels of %d tasks were built %.2f s after the candidates", n, (double)longer * 1e-9);
 }
 
 static void drop_judge(struct kw_bench_server *s)
@@ -246,7 +288,7 @@ static enum kw_status wait_for_check(struct kw_bench_server *s)
 /* On all cores while nothing is timed; the judge finds what came of it in the build cache. */
 static enum kw_status build(struct kw_bench_server *s)
 {
-	struct building b = { .s = s };
+	struct building b = { .s = s, .count = s->count };
 	pthread_t id[BUILDERS_MAX];
 	int started = 0, modules = 0, triton = 0;
 	size_t first = 0;
@@ -268,13 +310,16 @@ static enum kw_status build(struct kw_bench_server *s)
 	for (size_t i = 0; i < s->count; i++)
 		check_ahead(s, &s->entry[i]);
 	b.hw = &kw_judge_device(s->judge)->hardware;
-	while (status == KW_OK && started < s->builders - 1 && started < BUILDERS_MAX && (size_t)started + 1 < s->count &&
+	for (int i = 0; i < KINDS; i++)
+		atomic_store(&b.over_ns[i], kw_now_ns());
+	while (status == KW_OK && started < s->builders - 1 && started < BUILDERS_MAX && (size_t)started + 1 < s->count * (1 + KW_JUDGE_PARTS) &&
 	       pthread_create(&id[started], NULL, build_some, &b) == 0)
 		started++;
 	if (status == KW_OK)
 		build_some(&b); /* this thread works too */
 	for (int i = 0; i < started; i++)
 		pthread_join(id[i], NULL);
+	share_own(&b);
 	wait_for_players(s, modules, start);
 	return status == KW_OK ? wait_for_check(s) : status;
 }
