@@ -228,7 +228,7 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 		{ "to_f32", "double", "(double v) { return (double)(float)v; }\n" },
 		/* Lane i % 32 has term i; all lanes get the sum. */
 		{ "add_in_order", "float", "(float sum, const float *x, int64_t left)\n{\n"
-					   "\t#pragma unroll\n"
+					   "\t#pragma unroll 32\n"
 					   "\tfor (int i = 0; i < 256; i++) {\n"
 					   "\t\tconst float term = __shfl_sync(0xffffffffu, x[i / 32], i % 32);\n"
 					   "\t\tif (i < left)\n\t\t\tsum = __fadd_rn(sum, term);\n"

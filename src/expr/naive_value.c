@@ -313,7 +313,7 @@ static void add_by_lanes(struct gen *g, struct scope *loop, const char *acc, con
 	g->lane = lane;
 	naive_line(out, "for (int64_t %s = 0; %s < %s; %s += %d) {", from, from, loop->bound, from, NAIVE_LANES * NAIVE_LANE_TERMS);
 	naive_line(out, "float %s[%d];", terms, NAIVE_LANE_TERMS);
-	naive_line(out, "#pragma unroll");
+	naive_line(out, loop->text.len < SHORT_TERM ? "#pragma unroll" : "#pragma unroll 1");
 	naive_line(out, "for (int %s = 0; %s < %d; %s++) {", term, term, NAIVE_LANE_TERMS, term);
 	naive_line(out, "const int64_t %s = %s(%s + %d * %s + %s, %s - 1);", loop->var, g->lang->min, from, NAIVE_LANES, term, lane, loop->bound);
 	kw_buf_add(&out->text, loop->text.ptr, loop->text.len);
