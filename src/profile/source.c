@@ -8,7 +8,7 @@
 #include "profile/input.h"
 #include "profile/source_scan.h"
 
-enum { MOST_ROUNDS = 32 };
+enum { MOST_ROUNDS = 32, NEAR = 8 }; /* elements between lanes that are no fault yet */
 
 static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words)
 {
@@ -156,6 +156,49 @@ static bool holds_lane(const struct kw_scan *s, size_t from, size_t to)
 	return false;
 }
 
+/* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
+static long lane_factor(const struct kw_scan *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		size_t first, last;
+		bool thread = kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x");
+
+		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE)))
+			continue;
+		first = i;
+		last = thread ? i + 2 : i;
+		/* (size_t)i * n */
+		if (kw_token_is(s->t, last + 1, "*") && last + 2 < to) {
+			long v = value_of(s, last + 2);
+
+			return v ? v : -1;
+		}
+		if (first > from + 1 && kw_token_is(s->t, first - 1, "*")) {
+			long v = value_of(s, first - 2);
+
+			return v ? v : -1;
+		}
+	}
+	return 0;
+}
+
+/* `int at = row * cols + k`, `const float *p = a + row * cols`: neighbouring lanes have them far apart, if row runs with the lanes. */
+static bool is_far(const struct kw_scan *s, size_t from, size_t to)
+{
+	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
+	long factor = kw_tokens_hold(s->t, from, to, folds) ? 0 : lane_factor(s, from, to);
+
+	return factor == -1 || factor > NEAR;
+}
+
+/* Behind the expression at i that a declaration begins with. */
+static size_t initial_end(const struct kw_scan *s, size_t i)
+{
+	while (i < s->to && !kw_token_is(s->t, i, ";") && !kw_token_is(s->t, i, ","))
+		i = s->t->list[i].match > i ? s->t->list[i].match + 1 : i + 1;
+	return i;
+}
+
 /* `int i = EXPRESSION`: an integer, and one that runs with the lanes where it is the thread's index plus something. Returns what is
  * behind it. */
 static size_t one_integer(struct kw_scan *s, size_t i)
@@ -167,8 +210,7 @@ static size_t one_integer(struct kw_scan *s, size_t i)
 	add_name(s, i, KW_SCAN_INTEGER);
 	if (!kw_token_is(s->t, i + 1, "="))
 		return i + 1;
-	while (end < s->to && !kw_token_is(s->t, end, ";") && !kw_token_is(s->t, end, ","))
-		end = s->t->list[end].match > end ? s->t->list[end].match + 1 : end + 1;
+	end = initial_end(s, end);
 	lane = holds_lane(s, i + 2, end);
 	/* blockIdx.x * blockDim.x + threadIdx.x multiplies, but not the lane. */
 	if (lane && kw_tokens_hold(s->t, i + 2, end, breaks)) {
@@ -183,6 +225,8 @@ static size_t one_integer(struct kw_scan *s, size_t i)
 	}
 	if (lane)
 		add_name(s, i, KW_SCAN_LANE);
+	else if (is_far(s, i + 2, end))
+		add_name(s, i, KW_SCAN_FAR);
 	return end;
 }
 
@@ -205,6 +249,8 @@ static void declaration(struct kw_scan *s, size_t i)
 
 	if (s->t->list[i].kind != KW_TOKEN_WORD || !is_any(s->t, i + 1, kept) || i == 0)
 		return;
+	if (kw_token_is(s->t, i - 1, "*") && kw_token_is(s->t, i + 1, "="))
+		add_name(s, i, is_far(s, i + 2, initial_end(s, i + 2)) ? KW_SCAN_FAR : KW_SCAN_POINTER);
 	if (s->t->list[i - 1].kind != KW_TOKEN_WORD)
 		return;
 	while (back > s->from && (s->t->list[back - 1].kind == KW_TOKEN_WORD || kw_token_is(s->t, back - 1, "*")) &&
@@ -309,32 +355,6 @@ static void conflict(struct kw_scan *s, size_t i, long stride, int bytes)
 	kw_launch_place(s->k, KW_M_CODE_CONFLICT_WAYS, s->t->list[i].line, kw_token_line(s->t, i));
 }
 
-/* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
-static long lane_factor(const struct kw_scan *s, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		size_t first, last;
-		bool thread = kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x");
-
-		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE)))
-			continue;
-		first = i;
-		last = thread ? i + 2 : i;
-		/* (size_t)i * n */
-		if (kw_token_is(s->t, last + 1, "*") && last + 2 < to) {
-			long v = value_of(s, last + 2);
-
-			return v ? v : -1;
-		}
-		if (first > from + 1 && kw_token_is(s->t, first - 1, "*")) {
-			long v = value_of(s, first - 2);
-
-			return v ? v : -1;
-		}
-	}
-	return 0;
-}
-
 /* How many fields `struct NAME { … }` has in this file; 0: it is not here. */
 static size_t fields_of(const struct kw_scan *s, size_t type)
 {
@@ -367,6 +387,28 @@ static bool is_structure_access(const struct kw_scan *s, size_t i, size_t close)
 			type--;
 		return kw_token_is(s->t, k - 1, "*") + kw_token_is(s->t, k - 2, "*") > 0 && fields_of(s, type) >= 3;
 	}
+	return false;
+}
+
+/* By what was declared last of that name. */
+static bool is_now_far(const struct kw_scan *s, size_t i)
+{
+	for (size_t n = s->name_count; n-- > 0;)
+		if (kw_token_same(s->t, s->names[n].token, i))
+			return s->names[n].kind == KW_SCAN_FAR;
+	return false;
+}
+
+/* p[k] of a pointer, or a[at + k] of an index, that neighbouring lanes have far apart; not where it is scaled once more or picks what is read by. */
+static bool begins_far(const struct kw_scan *s, size_t array, size_t from, size_t to)
+{
+	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
+
+	if (is_now_far(s, array))
+		return true;
+	for (size_t k = from; k < to && !kw_tokens_hold(s->t, from, to, folds); k++)
+		if (s->t->list[k].kind == KW_TOKEN_WORD && is_now_far(s, k) && !kw_token_is(s->t, k - 1, "."))
+			return true;
 	return false;
 }
 
@@ -406,7 +448,7 @@ static void subscript(struct kw_scan *s, size_t i)
 		}
 		return;
 	}
-	if ((factor == -1 || factor > 8) && s->strided_count < KW_SCAN_STRIDED) {
+	if ((factor == -1 || factor > NEAR || begins_far(s, i, a + 1, a_end)) && s->strided_count < KW_SCAN_STRIDED) {
 		s->strided[s->strided_count].depth = s->loop_count;
 		s->strided[s->strided_count++].token = i;
 	} else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))

@@ -8,7 +8,7 @@
 
 enum { KW_SCAN_NAMES = 256, KW_SCAN_LOOPS = 64, KW_SCAN_STRIDED = 256 };
 
-enum kw_scan_kind { KW_SCAN_INTEGER, KW_SCAN_CONSTANT, KW_SCAN_LANE, KW_SCAN_SHARED, KW_SCAN_LOCAL_ARRAY };
+enum kw_scan_kind { KW_SCAN_INTEGER, KW_SCAN_CONSTANT, KW_SCAN_LANE, KW_SCAN_FAR, KW_SCAN_POINTER, KW_SCAN_SHARED, KW_SCAN_LOCAL_ARRAY };
 struct kw_scan_name {
 	size_t token;                     /* where it is declared */
 	enum kw_scan_kind kind;
