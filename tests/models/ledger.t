@@ -60,7 +60,7 @@ sub nobody_said_so {
 		[coder => fenced($slow =~ s/\+= /= /r)]);
 	is(rules()->[0]{applied}, 2, 'what is refused has no effect to be kept');
 	# What is left is the slow kernel, and the report says why it is behind.
-	like($out, qr/^where it falls short of the best baseline:\n  .*: [\d.]+ ms against [\d.]+ ms of .*: 1 #pragma omp atomic .*\n    missing: reduction/m,
+	like($out, qr/^where it falls short of the best baseline:\n  .*: [\d.]+ \w+ against [\d.]+ \w+ of .*: 1 #pragma omp atomic .*\n    missing: reduction/m,
 		'a run says where its best falls short, and why');
 	my $run = JSON::PP->new->decode(scalar `$kwright report 5 --json --store $store`);
 	is($run->{falls_short}[0]{case}, 'n=4194304', 'for programs too');
