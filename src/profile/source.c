@@ -8,7 +8,7 @@
 #include "profile/input.h"
 #include "profile/source_scan.h"
 
-enum { MOST_ROUNDS = 32, NEAR = 8 }; /* elements between lanes that are no fault yet */
+enum { MOST_ROUNDS = 32 };
 
 static bool is_any(const struct kw_tokens *t, size_t i, const char *const *words)
 {
@@ -40,58 +40,12 @@ void kw_scan_fact(struct kw_scan *s, int metric, size_t i)
 	kw_launch_place(s->k, metric, s->t->list[i].line, kw_token_line(s->t, i));
 }
 
-/* ---- constants ---- */
-
-/* The value of `#define NAME 32`; 0: none. */
-static long defined_as(const struct kw_scan *s, size_t i)
-{
-	const struct kw_token *w = &s->t->list[i];
-
-	for (size_t d = 0; d < s->t->count; d++) {
-		const struct kw_token *k = &s->t->list[d];
-		const char *p = k->ptr, *end = k->ptr + k->len;
-
-		if (k->kind != KW_TOKEN_DIRECTIVE || k->len < 8 || memcmp(p, "#define", 7) != 0)
-			continue;
-		for (p += 7; p < end && (*p == ' ' || *p == '\t');)
-			p++;
-		if ((size_t)(end - p) > w->len && memcmp(p, w->ptr, w->len) == 0 && isspace((unsigned char)p[w->len]))
-			return strtol(p + w->len, NULL, 0);
-	}
-	return 0;
-}
-
-/* constexpr int N = 32; const int N = 32; anywhere before. */
-static long declared_as(const struct kw_scan *s, size_t i)
-{
-	for (size_t d = 2; d + 2 < s->t->count; d++)
-		if (kw_token_same(s->t, d, i) && kw_token_is(s->t, d + 1, "=") &&
-		    s->t->list[d + 2].kind == KW_TOKEN_NUMBER && is_any(s->t, d - 1, kw_scan_integers) &&
-		    (kw_token_is(s->t, d - 2, "const") || kw_token_is(s->t, d - 2, "constexpr") ||
-		     (d > 2 && (kw_token_is(s->t, d - 3, "const") || kw_token_is(s->t, d - 3, "constexpr")))))
-			return strtol(s->t->list[d + 2].ptr, NULL, 0);
-	return 0;
-}
-
-/* The value of one token; 0: not known. */
-static long value_of(const struct kw_scan *s, size_t i)
-{
-	long v;
-
-	if (i >= s->t->count)
-		return 0;
-	if (s->t->list[i].kind == KW_TOKEN_NUMBER)
-		return strtol(s->t->list[i].ptr, NULL, 0);
-	if (s->t->list[i].kind != KW_TOKEN_WORD)
-		return 0;
-	v = defined_as(s, i);
-	return v ? v : declared_as(s, i);
-}
+/* ---- declarations ---- */
 
 /* "32", "TILE", "TILE + 1", "TILE * 2" in [from, to); 0: not known. */
 static long dimension(const struct kw_scan *s, size_t from, size_t to)
 {
-	long a = from < to ? value_of(s, from) : 0, b = from + 2 < to ? value_of(s, from + 2) : 0;
+	long a = from < to ? kw_scan_value(s, from) : 0, b = from + 2 < to ? kw_scan_value(s, from + 2) : 0;
 
 	if (from + 1 == to)
 		return a;
@@ -102,22 +56,6 @@ static long dimension(const struct kw_scan *s, size_t from, size_t to)
 	       : kw_token_is(s->t, from + 1, "-") ? a - b
 						  : 0;
 }
-
-/* A parameter of a template, a macro's name, a constant: known when it is compiled. */
-bool kw_scan_is_constant(const struct kw_scan *s, size_t i)
-{
-	const struct kw_token *k = &s->t->list[i];
-	bool upper = k->kind == KW_TOKEN_WORD && k->len > 1;
-
-	if (k->kind == KW_TOKEN_NUMBER)
-		return true;
-	for (uint32_t n = 0; n < k->len && upper; n++)
-		upper = isupper((unsigned char)k->ptr[n]) || isdigit((unsigned char)k->ptr[n]) || k->ptr[n] == '_';
-	return upper || kw_scan_find(s, i, KW_SCAN_CONSTANT) || value_of(s, i) != 0 || kw_token_is(s->t, i, "sizeof") ||
-	       kw_token_is(s->t, i, "warpSize");
-}
-
-/* ---- declarations ---- */
 
 /* `float tile[32][33], row[32];` from the first name on. */
 static void array(struct kw_scan *s, size_t i, bool shared)
@@ -142,55 +80,6 @@ static void array(struct kw_scan *s, size_t i, bool shared)
 	}
 }
 
-static bool holds_lane(const struct kw_scan *s, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		if (kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x"))
-			return true;
-		if ((kw_token_is(s->t, i, "get_global_id") || kw_token_is(s->t, i, "get_local_id")) &&
-		    kw_token_is(s->t, i + 2, "0"))
-			return true;
-		if (s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE) && !kw_token_is(s->t, i - 1, "."))
-			return true;
-	}
-	return false;
-}
-
-/* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
-static long lane_factor(const struct kw_scan *s, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		size_t first, last;
-		bool thread = kw_token_is(s->t, i, "threadIdx") && kw_token_is(s->t, i + 2, "x");
-
-		if (!thread && !(s->t->list[i].kind == KW_TOKEN_WORD && kw_scan_find(s, i, KW_SCAN_LANE)))
-			continue;
-		first = i;
-		last = thread ? i + 2 : i;
-		/* (size_t)i * n */
-		if (kw_token_is(s->t, last + 1, "*") && last + 2 < to) {
-			long v = value_of(s, last + 2);
-
-			return v ? v : -1;
-		}
-		if (first > from + 1 && kw_token_is(s->t, first - 1, "*")) {
-			long v = value_of(s, first - 2);
-
-			return v ? v : -1;
-		}
-	}
-	return 0;
-}
-
-/* `int at = row * cols + k`, `const float *p = a + row * cols`: neighbouring lanes have them far apart, if row runs with the lanes. */
-static bool is_far(const struct kw_scan *s, size_t from, size_t to)
-{
-	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
-	long factor = kw_tokens_hold(s->t, from, to, folds) ? 0 : lane_factor(s, from, to);
-
-	return factor == -1 || factor > NEAR;
-}
-
 /* Behind the expression at i that a declaration begins with. */
 static size_t initial_end(const struct kw_scan *s, size_t i)
 {
@@ -211,11 +100,11 @@ static size_t one_integer(struct kw_scan *s, size_t i)
 	if (!kw_token_is(s->t, i + 1, "="))
 		return i + 1;
 	end = initial_end(s, end);
-	lane = holds_lane(s, i + 2, end);
+	lane = kw_scan_holds_lane(s, i + 2, end);
 	/* blockIdx.x * blockDim.x + threadIdx.x multiplies, but not the lane. */
 	if (lane && kw_tokens_hold(s->t, i + 2, end, breaks)) {
 		for (size_t k = i + 2; k < end && lane; k++) {
-			bool here = holds_lane(s, k, k + 3 < end ? k + 3 : end) &&
+			bool here = kw_scan_holds_lane(s, k, k + 3 < end ? k + 3 : end) &&
 				    (kw_token_is(s->t, k, "threadIdx") || kw_scan_find(s, k, KW_SCAN_LANE));
 			size_t after = kw_token_is(s->t, k, "threadIdx") ? k + 3 : k + 1;
 
@@ -225,7 +114,7 @@ static size_t one_integer(struct kw_scan *s, size_t i)
 	}
 	if (lane)
 		add_name(s, i, KW_SCAN_LANE);
-	else if (is_far(s, i + 2, end))
+	else if (kw_scan_is_far(s, i + 2, end))
 		add_name(s, i, KW_SCAN_FAR);
 	return end;
 }
@@ -250,7 +139,7 @@ static void declaration(struct kw_scan *s, size_t i)
 	if (s->t->list[i].kind != KW_TOKEN_WORD || !is_any(s->t, i + 1, kept) || i == 0)
 		return;
 	if (kw_token_is(s->t, i - 1, "*") && kw_token_is(s->t, i + 1, "="))
-		add_name(s, i, is_far(s, i + 2, initial_end(s, i + 2)) ? KW_SCAN_FAR : KW_SCAN_POINTER);
+		add_name(s, i, kw_scan_is_far(s, i + 2, initial_end(s, i + 2)) ? KW_SCAN_FAR : KW_SCAN_POINTER);
 	if (s->t->list[i - 1].kind != KW_TOKEN_WORD)
 		return;
 	while (back > s->from && (s->t->list[back - 1].kind == KW_TOKEN_WORD || kw_token_is(s->t, back - 1, "*")) &&
@@ -289,7 +178,7 @@ static bool is_own_address(const struct kw_scan *s, size_t from, size_t to)
 		size_t close = s->t->list[k].match;
 
 		if (kw_token_is(s->t, k, "[") && close > k && !pointer)
-			return holds_lane(s, k + 1, close) && !kw_tokens_hold(s->t, k + 1, close, folds);
+			return kw_scan_holds_lane(s, k + 1, close) && !kw_tokens_hold(s->t, k + 1, close, folds);
 		if (kw_token_is(s->t, k, "[") && close > k) {
 			k = close;
 			continue;
@@ -390,28 +279,6 @@ static bool is_structure_access(const struct kw_scan *s, size_t i, size_t close)
 	return false;
 }
 
-/* By what was declared last of that name. */
-static bool is_now_far(const struct kw_scan *s, size_t i)
-{
-	for (size_t n = s->name_count; n-- > 0;)
-		if (kw_token_same(s->t, s->names[n].token, i))
-			return s->names[n].kind == KW_SCAN_FAR;
-	return false;
-}
-
-/* p[k] of a pointer, or a[at + k] of an index, that neighbouring lanes have far apart; not where it is scaled once more or picks what is read by. */
-static bool begins_far(const struct kw_scan *s, size_t array, size_t from, size_t to)
-{
-	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
-
-	if (is_now_far(s, array))
-		return true;
-	for (size_t k = from; k < to && !kw_tokens_hold(s->t, from, to, folds); k++)
-		if (s->t->list[k].kind == KW_TOKEN_WORD && is_now_far(s, k) && !kw_token_is(s->t, k - 1, "."))
-			return true;
-	return false;
-}
-
 static void subscript(struct kw_scan *s, size_t i)
 {
 	const struct kw_scan_name *tile = kw_scan_find(s, i, KW_SCAN_SHARED), *local = kw_scan_find(s, i, KW_SCAN_LOCAL_ARRAY);
@@ -425,11 +292,11 @@ static void subscript(struct kw_scan *s, size_t i)
 	b = a_end + 1;
 	b_end = kw_token_is(s->t, b, "[") ? s->t->list[b].match : 0;
 	if (tile && b_end > b) {
-		if (holds_lane(s, a + 1, a_end) && !holds_lane(s, b + 1, b_end) && lane_factor(s, a + 1, a_end) == 0)
+		if (kw_scan_holds_lane(s, a + 1, a_end) && !kw_scan_holds_lane(s, b + 1, b_end) && kw_scan_lane_factor(s, a + 1, a_end) == 0)
 			conflict(s, i, tile->last, tile->bytes);
 		return;
 	}
-	factor = lane_factor(s, a + 1, a_end);
+	factor = kw_scan_lane_factor(s, a + 1, a_end);
 	if (tile) {
 		if (factor > 1)
 			conflict(s, i, factor, tile->bytes);
@@ -448,10 +315,10 @@ static void subscript(struct kw_scan *s, size_t i)
 		}
 		return;
 	}
-	if ((factor == -1 || factor > NEAR || begins_far(s, i, a + 1, a_end)) && s->strided_count < KW_SCAN_STRIDED) {
+	if ((factor == -1 || factor > KW_SCAN_NEAR || kw_scan_begins_far(s, i, a + 1, a_end)) && s->strided_count < KW_SCAN_STRIDED) {
 		s->strided[s->strided_count].depth = s->loop_count;
 		s->strided[s->strided_count++].token = i;
-	} else if (factor == 0 && holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
+	} else if (factor == 0 && kw_scan_holds_lane(s, a + 1, a_end) && is_structure_access(s, i, a_end))
 		kw_scan_fact(s, KW_M_CODE_AOS, i);
 }
 
@@ -527,7 +394,7 @@ static void loop(struct kw_scan *s, size_t i)
 		at++;
 	l->fixed = at + 1 < close && kw_scan_is_constant(s, at + 1);
 	/* A few rounds, as over the warps of a block, are how a reduction ends. */
-	if (i < s->guard_end && !(l->fixed && value_of(s, at + 1) > 0 && value_of(s, at + 1) <= MOST_ROUNDS))
+	if (i < s->guard_end && !(l->fixed && kw_scan_value(s, at + 1) > 0 && kw_scan_value(s, at + 1) <= MOST_ROUNDS))
 		kw_scan_fact(s, KW_M_CODE_SERIAL, i);
 }
 
@@ -540,7 +407,7 @@ static void divergent(struct kw_scan *s, size_t open, size_t close)
 	for (size_t k = open + 1; k + 1 < close; k++) {
 		bool lane = (s->t->list[k].kind == KW_TOKEN_WORD && kw_scan_find(s, k, KW_SCAN_LANE)) ||
 			    (kw_token_is(s->t, k, "x") && kw_token_is(s->t, k - 2, "threadIdx"));
-		long by = k + 2 < close ? value_of(s, k + 2) : 0;
+		long by = k + 2 < close ? kw_scan_value(s, k + 2) : 0;
 
 		if (!lane || !weighs || !(kw_token_is(s->t, k + 1, "%") || kw_token_is(s->t, k + 1, "&")))
 			continue;
@@ -564,7 +431,7 @@ static bool is_first_lane(const struct kw_scan *s, size_t k)
 	if (kw_token_is(s->t, k - 1, "!") || zero_first)
 		return kw_token_is(s->t, next, ")") || kw_token_is(s->t, next, "&&") || kw_token_is(s->t, next, "||");
 	if (is_any(s->t, next, parts)) {
-		long by = value_of(s, next + 1) + kw_token_is(s->t, next, "&");
+		long by = kw_scan_value(s, next + 1) + kw_token_is(s->t, next, "&");
 
 		if (by > 1 && by % 32 != 0)
 			return false;
@@ -691,10 +558,10 @@ static void bounds(struct kw_scan *s, size_t from, size_t name)
 
 		if (!kw_token_is(s->t, i, "__launch_bounds__"))
 			continue;
-		if (value_of(s, i + 2) > 0)
-			kw_launch_set(s->k, KW_M_BOUND_THREADS, (double)value_of(s, i + 2));
-		if (kw_token_is(s->t, i + 3, ",") && i + 4 < end && value_of(s, i + 4) > 0)
-			kw_launch_set(s->k, KW_M_BOUND_BLOCKS, (double)value_of(s, i + 4));
+		if (kw_scan_value(s, i + 2) > 0)
+			kw_launch_set(s->k, KW_M_BOUND_THREADS, (double)kw_scan_value(s, i + 2));
+		if (kw_token_is(s->t, i + 3, ",") && i + 4 < end && kw_scan_value(s, i + 4) > 0)
+			kw_launch_set(s->k, KW_M_BOUND_BLOCKS, (double)kw_scan_value(s, i + 4));
 	}
 }
 

@@ -41,6 +41,15 @@ const struct kw_scan_name *kw_scan_find(const struct kw_scan *s, size_t i, enum 
 bool kw_scan_is_constant(const struct kw_scan *s, size_t i);
 /* One more of them, at this token's line. */
 void kw_scan_fact(struct kw_scan *s, int metric, size_t i);
+enum { KW_SCAN_NEAR = 8 }; /* elements between lanes that are no fault yet */
+/* source_lanes.c. The value of one token; 0: not known. */
+long kw_scan_value(const struct kw_scan *s, size_t i);
+bool kw_scan_holds_lane(const struct kw_scan *s, size_t from, size_t to);
+/* Lane times something in [from, to): the constant, -1 for a running value, 0 for no such product. */
+long kw_scan_lane_factor(const struct kw_scan *s, size_t from, size_t to);
+bool kw_scan_is_far(const struct kw_scan *s, size_t from, size_t to);
+/* array[from, to) begins where neighbouring lanes are far apart. */
+bool kw_scan_begins_far(const struct kw_scan *s, size_t array, size_t from, size_t to);
 /* source_arith.c: a double among floats, a division of integers, if that is what stands at i. */
 void kw_scan_literal(struct kw_scan *s, size_t i);
 void kw_scan_division(struct kw_scan *s, size_t i);
