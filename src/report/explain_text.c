@@ -227,6 +227,7 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 {
 	size_t n = in->launches.count;
 	bool many = n > SHOWN_LAUNCHES && !whole;
+	bool by_time = n > SHOWN_LAUNCHES || !isnan(in->total_ns); /* what takes longest comes first */
 	bool said = strcmp(in->launches.form, kw_input_name(in->kind)) == 0 || in->launches.form[0] == '\0';
 
 	kw_buf_printf(out, "%s: %s%s%s\n", in->file, kw_input_name(in->kind), said ? "" : ": ",
@@ -241,7 +242,7 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 	if (many && !groups(in, a, out))
 		return false;
 	for (size_t i = 0; i < n && !many; i++)
-		launch(&in->explained[n > SHOWN_LAUNCHES ? in->order[i] : i], 1, whole, out);
+		launch(&in->explained[by_time ? in->order[i] : i], 1, whole, out);
 	notes(&in->launches, whole, out);
 	return true;
 }
