@@ -1,6 +1,5 @@
 /* cuda_on_cpu.h - enough of CUDA C++ to run a kernel without barriers and shared memory in loops, compiled by a C++ compiler
  * behind kw.h. Where lanes exchange values, the threads of a warp take turns on stacks of their own. */
-#include <csetjmp>
 #include <functional>
 #include <ucontext.h>
 
@@ -17,12 +16,11 @@ static inline float __fadd_rn(float a, float b)
 
 struct lane {
 	ucontext_t at;
-	jmp_buf stopped;                  /* switching by these takes no system call */
-	bool begun, ends;
+	bool ends;
 	alignas(16) char stack[32768];
 };
 static lane lanes[32];
-static jmp_buf warp;
+static ucontext_t warp;
 static float offered[2][32];
 static int turn[32], now;
 static std::function<void()> body;
@@ -33,8 +31,7 @@ static inline float __shfl_sync(unsigned, float v, int from)
 	int place = turn[now]++ % 2;
 
 	offered[place][now] = v;
-	if (!_setjmp(lanes[now].stopped))
-		_longjmp(warp, 1);
+	swapcontext(&lanes[now].at, &warp);
 	return offered[place][from];
 }
 
@@ -42,7 +39,6 @@ static void enter()
 {
 	body();
 	lanes[now].ends = true;
-	_longjmp(warp, 1);
 }
 
 static void run_warp(unsigned first)
@@ -51,21 +47,17 @@ static void run_warp(unsigned first)
 		getcontext(&lanes[i].at);
 		lanes[i].at.uc_stack.ss_sp = lanes[i].stack;
 		lanes[i].at.uc_stack.ss_size = sizeof(lanes[i].stack);
-		lanes[i].at.uc_link = nullptr;
-		lanes[i].begun = lanes[i].ends = false;
+		lanes[i].at.uc_link = &warp;
+		lanes[i].ends = false;
 		turn[i] = 0;
 		makecontext(&lanes[i].at, enter, 0);
 	}
-	for (volatile bool more = true; more;) {
+	for (bool more = true; more;) {
 		more = false;
 		for (now = 0; now < 32; now++) {
 			threadIdx.x = first + (unsigned)now;
-			if (!lanes[now].ends && !_setjmp(warp)) {
-				if (lanes[now].begun)
-					_longjmp(lanes[now].stopped, 1);
-				lanes[now].begun = true;
-				setcontext(&lanes[now].at);
-			}
+			if (!lanes[now].ends)
+				swapcontext(&warp, &lanes[now].at);
 			more = more || !lanes[now].ends;
 		}
 	}
