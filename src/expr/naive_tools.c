@@ -210,6 +210,8 @@ bool naive_names(const char *text, struct kw_str word)
 	return false;
 }
 
+_Static_assert(NAIVE_LANES == 32 && NAIVE_LANES * NAIVE_LANE_TERMS == 256, "add_in_order has them in its text");
+
 void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 {
 	const struct { const char *name, *type, *rest; } list[] = {
@@ -228,11 +230,14 @@ void naive_helpers(const struct gen *g, const char *text, struct kw_buf *out)
 		{ "to_f32", "double", "(double v) { return (double)(float)v; }\n" },
 		/* Lane i % 32 has term i; all lanes get the sum. */
 		{ "add_in_order", "float", "(float sum, const float *x, int64_t left)\n{\n"
+					   "\tif (left < 256) {\n"
+					   "\t\tfor (int i = 0; i < left; i++)\n"
+					   "\t\t\tsum = __fadd_rn(sum, __shfl_sync(0xffffffffu, x[i / 32], i % 32));\n"
+					   "\t\treturn sum;\n\t}\n"
 					   "\t#pragma unroll 32\n"
-					   "\tfor (int i = 0; i < 256; i++) {\n"
-					   "\t\tconst float term = __shfl_sync(0xffffffffu, x[i / 32], i % 32);\n"
-					   "\t\tif (i < left)\n\t\t\tsum = __fadd_rn(sum, term);\n"
-					   "\t}\n\treturn sum;\n}\n\n" },
+					   "\tfor (int i = 0; i < 256; i++)\n"
+					   "\t\tsum = __fadd_rn(sum, __shfl_sync(0xffffffffu, x[i / 32], i % 32));\n"
+					   "\treturn sum;\n}\n\n" },
 		/* Rounded to odd, so that rounding it again to a narrower type is right. */
 		{ "to_odd", "float", "(double v)\n{\n"
 				     "\tconst float f = (float)v;\n"
