@@ -150,7 +150,8 @@ static unsigned long repeats(const char **p)
 }
 
 /* The characters of a pattern with its repeats written out, as regcomp does, which takes memory by the square of that: ((a{20}){20}){20} is
- * 8,000 of them, and a with twenty + behind it is a million. Within a group it stops at the group's end. What is over KW_RULE_MAX_PATTERN need not be exact. */
+ * 8,000 of them, and a with twenty + behind it is a million. Within a group it stops at the group's end. What is over KW_RULE_MAX_PATTERN need
+ * not be exact. */
 static size_t written_out(const char **at, bool in_group)
 {
 	const char *p = *at, *atom;

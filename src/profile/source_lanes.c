@@ -69,6 +69,9 @@ bool kw_scan_is_constant(const struct kw_scan *s, size_t i)
 
 /* ---- lanes ---- */
 
+/* What takes an index apart, or reads by it: its lanes may lie anywhere. */
+static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
+
 bool kw_scan_holds_lane(const struct kw_scan *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
@@ -112,7 +115,6 @@ long kw_scan_lane_factor(const struct kw_scan *s, size_t from, size_t to)
 /* `int at = row * cols + k`, `const float *p = a + row * cols`: neighbouring lanes have them far apart, if row runs with the lanes. */
 bool kw_scan_is_far(const struct kw_scan *s, size_t from, size_t to)
 {
-	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
 	long factor = kw_tokens_hold(s->t, from, to, folds) ? 0 : kw_scan_lane_factor(s, from, to);
 
 	return factor == -1 || factor > KW_SCAN_NEAR;
@@ -127,11 +129,9 @@ static bool is_now_far(const struct kw_scan *s, size_t i)
 	return false;
 }
 
-/* p[k] of a pointer, or a[at + k] of an index, that neighbouring lanes have far apart; not where it is scaled once more or picks what is read by. */
+/* p[k] of a pointer, or a[at + k] of an index, that neighbouring lanes have far apart. */
 bool kw_scan_begins_far(const struct kw_scan *s, size_t array, size_t from, size_t to)
 {
-	static const char *const folds[] = { "/", "%", ">>", "&", "?", "[", NULL };
-
 	if (is_now_far(s, array))
 		return true;
 	for (size_t k = from; k < to && !kw_tokens_hold(s->t, from, to, folds); k++)
