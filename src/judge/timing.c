@@ -750,9 +750,10 @@ enum kw_status kw_timing_case(struct stage *s, struct kw_error *err)
 	t->s = s;
 	st = kw_trial_fresh(s, err);
 	kw_log(KW_LOG_DEBUG, "judge: the process of its own is there");
-	if (st == KW_OK && !s->w->failed && (s->module.spec || (kw_torch_baselines_wait(s) && nothing_checked(s->w))))
+	if (st == KW_OK && !s->w->failed && (s->module.spec || (kw_torch_baselines_wait(s) && nothing_checked(s->w)))) {
 		st = first_call(t, err);
-	kw_log(KW_LOG_DEBUG, "judge: its first call was checked");
+		kw_log(KW_LOG_DEBUG, "judge: its first call was checked");
+	}
 	if (st == KW_OK && !s->w->failed)
 		st = kw_baselines_load(s, err);
 	kw_log(KW_LOG_DEBUG, "judge: the candidate and the baselines are loaded");
