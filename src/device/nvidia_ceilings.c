@@ -2,6 +2,7 @@
 #include "device/nvidia.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "device/ceiling_store.h"
 #include "device/nvidia_ptx.h"
 
@@ -249,6 +250,12 @@ static bool fits_in_cache(const struct kw_device *d, enum kw_ceiling_kind kind, 
 	return !is_flops(kind) && slots * (double)call < 2 * (double)d->hardware.l2_bytes;
 }
 
+/* Sizes within one hundredth of each other: what differs between them is less than what a measurement repeats to. */
+static bool serves(const struct kw_ceiling *known, enum kw_ceiling_kind kind, int64_t call)
+{
+	return known->kind == kind && llabs(known->bytes - call) <= call / 100;
+}
+
 /* Known in this process, or from the file that an earlier one left, or measured now. */
 enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind, int64_t bytes, enum kw_measure measure,
 				 struct kw_ceiling *out, struct kw_error *err)
@@ -258,13 +265,13 @@ enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind,
 	static const char *const methods[] = { by_slope, by_chains, NULL };
 	static struct kw_ceiling kept[KEPT];
 	static int count;
-	int64_t call = is_flops(kind) ? 0 : bytes < CEILING_MAX_BYTES ? (bytes + 31) / 32 * 32 : CEILING_MAX_BYTES;
+	int64_t call = is_flops(kind) ? 0 : bytes < CEILING_MAX_BYTES ? (bytes + 31) / 32 * 32 : CEILING_MAX_BYTES, start;
 	enum kw_status st;
 	int at = 0;
 
 	if ((size_t)kind >= sizeof(names) / sizeof(names[0]))
 		return KW_NO;
-	while (at < count && (kept[at].kind != kind || kept[at].bytes != call))
+	while (at < count && !serves(&kept[at], kind, call))
 		at++;
 	if (at < count && measure != KW_MEASURE_AGAIN) {
 		*out = kept[at];
@@ -274,9 +281,12 @@ enum kw_status kw_nvidia_ceiling(struct kw_device *d, enum kw_ceiling_kind kind,
 	if (measure == KW_MEASURE_AGAIN || !kw_ceiling_kept(&d->hardware, names[kind], call, methods, out)) {
 		if (!measure)
 			return KW_NO;
+		start = kw_now_ns();
 		st = measure_one(kw_nvidia_of(d), kind, call, out, err);
 		if (st != KW_OK)
 			return st;
+		kw_log(KW_LOG_DEBUG, "nvidia: the ceiling %s at %lld bytes was measured in %.0f ms", names[kind], (long long)call,
+		       (double)(kw_now_ns() - start) * 1e-6);
 		if (measure == KW_MEASURE_AGAIN) /* what a judgement measures beside other work is good for it only */
 			kw_ceiling_keep(&d->hardware, names[kind], out, kw_device_state_json(d));
 	}
