@@ -235,9 +235,10 @@ static enum kw_status find_like(struct kw_store *s, const struct kw_memory_about
 	else if (match.len)
 		status = kw_db_query(s, &q, err, MEMORY_COLUMNS " JOIN memory_words ON memory_words.rowid = m.id WHERE memory_words MATCH ?"
 				     " AND m.kind <> 'kernel' AND (m.when_ms < ? OR m.kind = 'note') AND length(m.text) <= ?"
+				     " AND (m.device = ? OR m.outcome = 'ok' OR m.kind = 'note')"
 				     " ORDER BY m.kind = 'note' AND m.family IN ('', ?) DESC, m.family = ? DESC,"
-				     " (m.device = ?) + (m.dtype = ?) + (instr(m.text, ?) > 0) DESC, m.id DESC LIMIT ?", "ziizzzzzi", match.ptr,
-				     about->before_ms ? about->before_ms : INT64_MAX, (int64_t)TOLD_MAX, about->family, about->family, about->device, about->dtype, bound,
+				     " (m.device = ?) + (m.dtype = ?) + (instr(m.text, ?) > 0) DESC, m.id DESC LIMIT ?", "ziizzzzzzi", match.ptr,
+				     about->before_ms ? about->before_ms : INT64_MAX, (int64_t)TOLD_MAX, about->device, about->family, about->family, about->device, about->dtype, bound,
 				     limit);
 	if (status == KW_OK && match.len)
 		status = read_all(&q, &n->arena, &n->rows, &n->count, err);

@@ -157,9 +157,9 @@ enum kw_status kw_store_memory_add_all(struct kw_store *s, const struct kw_memor
 enum kw_status kw_store_memory_forget(struct kw_store *s, int64_t id, struct kw_error *err);
 enum kw_status kw_store_memory_search(struct kw_store *s, const char *words, int limit, struct kw_arena *a,
 				      struct kw_memory_row **out, size_t *count, struct kw_error *err);
-/* What was learnt about the like of a task, kernels apart: notes that fit first, then its family; of these what shares device, dtype and bottleneck, then
- * the newest. What is asked again while nothing was added is answered from before: looking through the experience of many runs takes longer
- * than a prompt may. */
+/* What was learnt about the like of a task, kernels apart: notes that fit first, then its family; of these what shares device, dtype and
+ * bottleneck, then the newest. Failures on other devices are left out: most were of another language. What is asked again while nothing was
+ * added is answered from before: looking through the experience of many runs takes longer than a prompt may. */
 struct kw_memory_about {
 	const char *family, *device, *dtype; /* "" when not known */
 	const char *bound;                /* "memory", "cache", "compute"; NULL: not known */

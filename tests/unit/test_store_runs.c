@@ -257,6 +257,8 @@ static void test_recall(void)
 	struct kw_memory_row row = { .kind = "verdict", .name = "r1-coder", .family = "walrus", .device = "cpu", .dtype = "f32", .outcome = "ok",
 				     .text = "whole vectors", .when_ms = 100 }, *rows;
 	struct kw_store *other = NULL;
+	bool failed = false;
+	size_t others;
 
 	is_int(recalled("cpu", NULL, 0, &rows), 2, "what has the dtype, before anything of the family");
 	kw_store_memory_add(s, &row, NULL, &err);
@@ -284,6 +286,19 @@ static void test_recall(void)
 	is_str(rows[0].text, "loops; bound by memory", "without one the newest");
 	recalled("gpu", NULL, 300, &rows);
 	is_str(rows[0].text, "tiles; bound by compute", "of before a time");
+	row.when_ms = 400;
+	row.device = "cpu";
+	row.outcome = "wrong: race";
+	row.text = "lanes that race";
+	kw_store_memory_add(s, &row, NULL, &err);
+	recalled("cpu", NULL, 0, &rows);
+	is_str(rows[0].text, "lanes that race", "a failure on one's own device is told");
+	others = recalled("gpu", NULL, 0, &rows);
+	for (size_t i = 0; i < others; i++)
+		failed = failed || strcmp(rows[i].text, "lanes that race") == 0;
+	ok(others > 0 && !failed, "and elsewhere is not");
+	row.device = "gpu";
+	row.outcome = "ok";
 	row.kind = "kernel";
 	row.text = "the kernel of a walrus";
 	kw_store_memory_add(s, &row, NULL, &err);
