@@ -204,6 +204,56 @@ bool kw_utf8_valid(const char *p, size_t len)
 	return kw_utf8_prefix(p, len) == len;
 }
 
+/* The end of a control sequence whose parameters begin at i: ECMA-48, 5.4. */
+static size_t sequence_end(const char *p, size_t i, size_t len)
+{
+	while (i < len && p[i] >= 0x20 && p[i] <= 0x3f)
+		i++;
+	return i < len && p[i] >= 0x40 && p[i] <= 0x7e ? i + 1 : i;
+}
+
+/* What is behind the escape at i; i where there is none. */
+static size_t escape_end(const char *p, size_t i, size_t len)
+{
+	enum { ESC = 0x1b, BEL = 7 };
+	size_t at = i + 1;
+
+	if (p[i] == '^' && len - i > 3 && p[i + 1] == '[' && p[i + 2] == '[') {
+		size_t end = sequence_end(p, i + 3, len);
+
+		return p[end - 1] == 'm' || p[end - 1] == 'K' ? end : i;
+	}
+	if (p[i] != ESC)
+		return i;
+	if (at < len && p[at] == '[')
+		return sequence_end(p, at + 1, len);
+	if (at < len && p[at] && strchr("]PX^_", p[at])) {
+		while (at < len && p[at] != BEL && p[at] != ESC && p[at] != '\n')
+			at++;
+		return at < len && p[at] == BEL ? at + 1 : at + 1 < len && p[at] == ESC && p[at + 1] == '\\' ? at + 2 : at;
+	}
+	while (at < len && p[at] >= 0x20 && p[at] <= 0x2f)
+		at++;
+	return at < len && p[at] >= 0x30 && p[at] <= 0x7e ? at + 1 : at;
+}
+
+size_t kw_text_without_escapes(char *p, size_t len)
+{
+	size_t n = 0;
+
+	if (len == 0 || (!memchr(p, 0x1b, len) && !memmem(p, len, "^[[", 3)))
+		return len;
+	for (size_t i = 0; i < len;) {
+		size_t end = escape_end(p, i, len);
+
+		if (end > i)
+			i = end;
+		else
+			p[n++] = p[i++];
+	}
+	return n;
+}
+
 int kw_text_bad_line(const char *p, size_t len, const char **what)
 {
 	const char *nul = len ? memchr(p, '\0', len) : NULL;

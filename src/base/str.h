@@ -40,6 +40,9 @@ bool kw_str_to_f64(struct kw_str s, double *out);               /* whole string,
 const char *kw_str_nearest(const char *word, const char *const *words, size_t n);
 bool kw_utf8_valid(const char *p, size_t len);
 size_t kw_utf8_prefix(const char *p, size_t len);               /* bytes before the first that are no UTF-8 */
+/* Takes what a terminal was told (colours, links, ESC [ ... m, ESC ] ... BEL) out of text, in place; returns what is left of len. "^[[31m", as
+ * pagers show it, goes too. A sequence ends at its line's end at the latest. */
+size_t kw_text_without_escapes(char *p, size_t len);
 /* The line of what keeps bytes from being text, and what it is ("a NUL byte"); 0: they are text. */
 int kw_text_bad_line(const char *p, size_t len, const char **what);
 

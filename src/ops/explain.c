@@ -124,7 +124,7 @@ static enum kw_status stream(int fd, const char *path, struct kw_buf *b, struct 
 			kw_launches_note(out, r.line, "a line is over 4 MB; it was left out");
 			kw_buf_reset(b);
 		}
-		rest.len = ended ? b->len : whole ? whole - 1 : 0;
+		rest.len = kw_text_without_escapes(b->ptr, ended ? b->len : whole ? whole - 1 : 0);
 		while (rest.len && kw_str_split(&rest, '\n', &line))
 			kw_ncu_line(&r, line);
 		if (ended)
@@ -166,6 +166,20 @@ static void cut_zeros(struct kw_buf *b, struct kw_launches *out)
 		return;
 	kw_launches_note(out, 0, "%zu zero bytes stand behind the text, as where it was cut; they were left out", b->len - text);
 	b->len = text;
+}
+
+/* Colours of a terminal, in what one showed; where more comes, of the whole lines. */
+static void cut_escapes(struct kw_buf *b, bool ended)
+{
+	const char *last = b->len ? memrchr(b->ptr, '\n', b->len) : NULL;
+	size_t whole = ended ? b->len : last ? (size_t)(last - b->ptr) + 1 : 0, left;
+
+	if (whole == 0 || memchr(b->ptr, '\0', b->len))
+		return;
+	left = kw_text_without_escapes(b->ptr, whole);
+	memmove(b->ptr + left, b->ptr + whole, b->len - whole);
+	b->len -= whole - left;
+	b->ptr[b->len] = '\0';
 }
 
 /* ---- a report file of Nsight Compute ---- */
@@ -381,6 +395,7 @@ static enum kw_status read_input(const char *path, struct kw_explained_input *in
 	if (s == KW_OK && ended)
 		cut_zeros(&b, &in->launches);
 	if (s == KW_OK) {
+		cut_escapes(&b, ended);
 		kw_buf_addz(&b, "");
 		in->kind = kw_input_recognise(path, b.ptr ? b.ptr : "", b.len);
 	}
@@ -399,6 +414,7 @@ static enum kw_status read_input(const char *path, struct kw_explained_input *in
 			s = read_more(fd, path, &b, WHOLE_BYTES, &ended, err);
 		if (s == KW_OK && !ended)
 			s = kw_fail(err, KW_ERR_LIMIT, path, "%s of over 64 MB is not read", kw_input_name(in->kind));
+		cut_escapes(&b, true);
 		if (s == KW_OK)
 			s = read_whole(path, in, &b, set, a, err);
 	}

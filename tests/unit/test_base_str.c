@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -126,6 +127,42 @@ static void test_utf8(void)
 	is_int(kw_utf8_prefix("ab\xc3\xa9\xe2\x82", 6), 4, "what is left of text that was cut");
 }
 
+/* What a terminal is told, at any place and cut at any place. */
+static void test_escapes(void)
+{
+	static const struct {
+		const char *from, *to, *what;
+	} list[] = {
+		{ "a\033[1;31mb\033[0mc", "abc", "colours" },
+		{ "\033]8;;https://x\033\\link\033]8;;\007.", "link.", "a link, ended in either way" },
+		{ "\033(B\033[mx\033=y\0337z", "xyz", "a character set, modes" },
+		{ "\033[?25lx\033[2Ky", "xy", "parameters that are none of a colour" },
+		{ "x\033[31\ny\033]0;title\nz", "x\ny\nz", "ends with its line at the latest" },
+		{ "^[[32m%^[[0m ^[ ^[[x", "% ^[ ^[[x", "as a pager shows them" },
+		{ "x^[[", "x^[[", "the beginning of one as a pager shows it" },
+		{ "\033", "", "nothing behind it" },
+		{ "plain", "plain", "none" },
+	};
+	char text[100], whole[] = "q\033[1;31mr\033]8;;u\033\\s\033(Bt^[[0mu";
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		snprintf(text, sizeof(text), "%s", list[i].from);
+		text[kw_text_without_escapes(text, strlen(text))] = '\0';
+		is_str(text, list[i].to, "%s", list[i].what);
+	}
+	is_int((long)kw_text_without_escapes(NULL, 0), 0, "nothing at all");
+	for (size_t n = 0; n <= strlen(whole); n++) {
+		/* Memory of its own, without a NUL: a byte behind it that is read is seen by a checker of accesses. */
+		char *cut = kw_calloc(1, n + 1);
+
+		if (!cut)
+			continue;
+		memcpy(cut + 1, whole, n);
+		ok(kw_text_without_escapes(cut + 1, n) <= n, "cut behind %zu bytes", n);
+		kw_free(cut);
+	}
+}
+
 static void test_bad_line(void)
 {
 	const char *what = "";
@@ -221,6 +258,7 @@ int main(void)
 	test_utf8();
 	test_messages();
 	test_bad_line();
+	test_escapes();
 	test_buf();
 	test_human();
 	fails_cleanly("KW_FAIL_ALLOC", 50, scenario, NULL, "a growing buffer");
