@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "profile/metrics.h"
 
-enum { KW_MAX_CAPTURES = 8 };
+enum { KW_MAX_CAPTURES = 8, KW_MAX_SAID = 16 };
 struct kw_condition;                      /* opaque */
 /* Names that a message's pattern captures. */
 struct kw_captures {
@@ -26,6 +26,7 @@ struct kw_captures {
 struct kw_facts {
 	const double *now, *before;       /* KW_M_COUNT each; before may be NULL */
 	double captured[KW_MAX_CAPTURES];
+	struct kw_str said[KW_MAX_SAID];  /* a message's groups as they stand, from 1; ptr NULL: it took no part. Borrowed of the line */
 };
 /* An unknown name is refused with the nearest. captures may be NULL. where: "rule.yaml:3:7". */
 enum kw_status kw_condition_parse(const char *text, const struct kw_captures *captures, struct kw_arena *a,

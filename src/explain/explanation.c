@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4 };
+enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4, MAX_FILTER = 400 };
 
 /* ---- messages ---- */
 
@@ -28,7 +28,7 @@ static bool keep(struct kw_explained_input *in, const struct kw_explained_findin
 			in->messages[i].count++;
 			return true;
 		}
-	if (is_hidden(in, f->rule))
+	if (is_hidden(in, f->rule) || (f->rule->fallback && in->message_count))
 		return true;
 	if (!in->messages)
 		in->messages = kw_arena_calloc(a, MAX_MESSAGES, sizeof(*in->messages));
@@ -66,10 +66,110 @@ static void readable(struct kw_str s, char line[MAX_LINE])
 	line[n] = '\0';
 }
 
+/* "1. softmax_kernel", a line of the profiler's list. */
+static bool is_listed(struct kw_str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && isdigit((unsigned char)s.ptr[n]))
+		n++;
+	return n > 0 && n + 1 < s.len && s.ptr[n] == '.' && s.ptr[n + 1] == ' ';
+}
+
+/* False: there is no room for it. */
+static bool join(char line[MAX_LINE], size_t *n, const char *between, struct kw_str s)
+{
+	size_t more = strlen(between);
+
+	if (*n + more + s.len + 8 > MAX_LINE)
+		return false;
+	memcpy(line + *n, between, more);
+	if (s.len)
+		memcpy(line + *n + more, s.ptr, s.len);
+	*n += more + s.len;
+	line[*n] = '\0';
+	return true;
+}
+
+/* The profiler says over several lines that it saw no kernel, and lists those that its filter left out: one message. */
+static void with_list(char line[MAX_LINE], struct kw_str rest, const char *filter)
+{
+	size_t n = strlen(line);
+	struct kw_str part;
+	bool in_list = false, fits = true;
+
+	if (!strstr(line, "No kernels were profiled"))
+		return;
+	if (filter[0] && join(line, &n, " Filter: ", kw_str_from(filter)))
+		join(line, &n, ";", KW_STR(""));
+	while (fits && rest.ptr && kw_str_split(&rest, '\n', &part)) {
+		const char *name;
+
+		part = kw_str_trim(part);
+		if (in_list && is_listed(part)) {
+			name = memchr(part.ptr, '.', part.len);
+			name += 2;
+			fits = join(line, &n, line[n - 1] == ':' ? " " : ", ", (struct kw_str){ name, (size_t)(part.ptr + part.len - name) });
+			continue;
+		}
+		if (in_list || !kw_str_starts(part, "=="))
+			break;
+		in_list = kw_str_holds(part, "Available Kernels:");
+		fits = join(line, &n, " ", part);
+	}
+	if (!fits)
+		join(line, &n, ", ...", KW_STR(""));
+}
+
+/* The filter of a command that is in the text: "-k gemm --launch-skip 3". */
+static void note_filter(struct kw_str line, char out[MAX_FILTER])
+{
+	static const char *const options[] = { "-k", "--kernel-name", "--kernel-regex", "--kernel-id", "--kernel-regex-base", "--kernel-name-base",
+					       "-s", "--launch-skip", "--launch-skip-before-match", "-c", "--launch-count", "--nvtx-include", "--nvtx-exclude" };
+	const char *at = memmem(line.ptr, line.len, "ncu ", 4);
+	struct kw_str rest, word;
+	char found[MAX_FILTER] = "";
+	size_t n = 0;
+	bool value = false;
+
+	if (!at)
+		at = memmem(line.ptr, line.len, "nv-nsight-cu-cli ", 17);
+	if (!at || (at > line.ptr && !strchr(" /$>`\"'", at[-1])))
+		return;
+	rest = (struct kw_str){ at, (size_t)(line.ptr + line.len - at) };
+	while (kw_str_split(&rest, ' ', &word)) {
+		const char *equals = memchr(word.ptr, '=', word.len);
+		struct kw_str name = { word.ptr, equals ? (size_t)(equals - word.ptr) : word.len };
+		bool option = false;
+
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+			option = option || kw_str_eqz(name, options[i]);
+		if ((option || value) && word.len && n + word.len + 2 < MAX_FILTER)
+			n += (size_t)snprintf(found + n, MAX_FILTER - n, "%s%.*s", n ? " " : "", (int)word.len, word.ptr);
+		value = option && !equals;
+	}
+	if (n)
+		memcpy(out, found, sizeof(found));
+}
+
+/* What a fallback says is told where nothing else is. */
+static void drop_fallbacks(struct kw_explained_input *in)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < in->message_count; i++)
+		n += !in->messages[i].finding.rule->fallback;
+	for (size_t i = 0; i < in->message_count; i++)
+		if (n ? !in->messages[i].finding.rule->fallback : i == 0)
+			in->messages[kept++] = in->messages[i];
+	in->message_count = kept;
+}
+
 bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len,
 		     struct kw_arena *a)
 {
 	struct kw_str rest = { text, len }, part;
+	char filter[MAX_FILTER] = "";
 	int number = 0;
 
 	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
@@ -82,12 +182,16 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 		if (part.len == 0)
 			continue;
 		readable(part, line);
+		note_filter(part, filter);
+		with_list(line, rest, filter);
 		n = kw_explain_line(set, line, a, f, MAX_RULES_A_LINE);
+		readable(part, line);
 		line[160] = '\0';
 		for (size_t i = 0; i < n; i++)
 			if (!keep(in, &f[i], number, line, a))
 				return false;
 	}
+	drop_fallbacks(in);
 	return true;
 }
 

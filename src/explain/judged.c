@@ -222,7 +222,8 @@ const char *kw_explain_refused(const char *evidence, const struct kw_rule *rules
 		if (!line)
 			return NULL;
 		for (size_t i = 0; i < n && text && count < MAX_KNOWN; i++) {
-			if (is_told(f[i].rule, told, count))
+			/* The evidence is told as it stands, so that it is an error is known. */
+			if (f[i].rule->fallback || is_told(f[i].rule, told, count))
 				continue;
 			told[count++] = f[i].rule;
 			text = kw_arena_printf(a, "%s- %s: %s Do: %s\n", text, f[i].rule->title, f[i].evidence, f[i].directive);

@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
+enum { MAX_GROUP = 600 }; /* bytes of a message's words in a sentence */
+
 static const char *const about_names[KW_ABOUT_COUNT] = {
 #define X(e, name) name,
 	KW_ABOUT_LIST(X)
@@ -238,7 +240,15 @@ static enum kw_status words(const struct kw_yaml *map, struct kw_rule *r, struct
 	return KW_OK;
 }
 
-/* Every {…} of a sentence must be an expression, so that a slip is found when the rule is loaded. */
+/* The group that "{=3}" names; 0: none. */
+static size_t group_number(const char *p, const char *end, size_t most)
+{
+	int64_t n;
+
+	return kw_str_to_i64((struct kw_str){ p, (size_t)(end - p) }, &n) && n >= 1 && (size_t)n <= most && n < KW_MAX_SAID ? (size_t)n : 0;
+}
+
+/* Every {…} of a sentence must be an expression (or a group of the message), so that a slip is found when the rule is loaded. */
 static enum kw_status check_sentence(const struct kw_rule *r, const char *sentence, struct kw_arena *a,
 				     struct kw_error *err)
 {
@@ -250,6 +260,10 @@ static enum kw_status check_sentence(const struct kw_rule *r, const char *senten
 
 		if (!end)
 			return kw_fail(err, KW_ERR_INPUT, r->file, "a '{' has no '}' in \"%.100s\"", sentence);
+		if (p[1] == '=' && (!r->message || !group_number(p + 2, end, r->message->re_nsub)))
+			return kw_fail(err, KW_ERR_INPUT, r->file, "'%.*s' is no group of the rule's message", (int)(end - p + 1 < 40 ? end - p + 1 : 40), p);
+		if (p[1] == '=')
+			continue;
 		colon = memrchr(p, ':', (size_t)(end - p));
 		text = kw_arena_strndup(a, p + 1, (size_t)((colon ? colon : end) - p - 1));
 		if (!text)
@@ -449,20 +463,21 @@ bool kw_rule_fires(const struct kw_rule *r, const struct kw_facts *f)
 
 bool kw_rule_matches(const struct kw_rule *r, const char *line, struct kw_facts *f)
 {
-	regmatch_t m[KW_MAX_CAPTURES + 2];
+	regmatch_t m[KW_MAX_SAID];
 
 	for (size_t i = 0; i < KW_MAX_CAPTURES; i++)
 		f->captured[i] = NAN;
-	if (!r->message || regexec(r->message, line, KW_MAX_CAPTURES + 2, m, 0) != 0)
+	if (!r->message || regexec(r->message, line, KW_MAX_SAID, m, 0) != 0)
 		return false;
+	for (size_t g = 0; g < KW_MAX_SAID; g++)
+		f->said[g] = m[g].rm_so < 0 ? (struct kw_str){ NULL, 0 } : (struct kw_str){ line + m[g].rm_so, (size_t)(m[g].rm_eo - m[g].rm_so) };
 	/* Names go to the groups that took part, in their order: alternatives may capture in different places. */
-	for (size_t i = 0, g = 1; i < r->captures.count && g < KW_MAX_CAPTURES + 2; g++) {
-		struct kw_str s;
+	for (size_t i = 0, g = 1; i < r->captures.count && g < KW_MAX_SAID; g++) {
+		struct kw_str s = f->said[g];
 		char text[32];
 
-		if (m[g].rm_so < 0)
+		if (!s.ptr)
 			continue;
-		s = (struct kw_str){ line + m[g].rm_so, (size_t)(m[g].rm_eo - m[g].rm_so) };
 		snprintf(text, sizeof(text), "%.*s", (int)(s.len < 31 ? s.len : 31), s.ptr);
 		if (strncmp(text, "0x", 2) == 0)
 			f->captured[i] = (double)strtoull(text, NULL, 16);
@@ -493,6 +508,20 @@ static void say_value(struct kw_buf *out, double v, struct kw_str form)
 		kw_buf_printf(out, "%.6g", v);
 }
 
+/* What a group of a message says, cut where it is long, between two letters. */
+static void say_group(struct kw_str s, struct kw_buf *out, bool *missing)
+{
+	size_t n = s.len < MAX_GROUP ? s.len : kw_utf8_prefix(s.ptr, MAX_GROUP);
+
+	if (!s.ptr || s.len == 0) {
+		*missing = true;
+		return;
+	}
+	kw_buf_add(out, s.ptr, n);
+	if (n < s.len)
+		kw_buf_addz(out, " ...");
+}
+
 /* {EXPRESSION:FORM} at p; returns what is behind it. *missing when there is no value. */
 static const char *say_braces(const struct kw_rule *r, const char *p, const struct kw_facts *f, struct kw_arena *a,
 			      struct kw_buf *out, bool *missing)
@@ -506,6 +535,10 @@ static const char *say_braces(const struct kw_rule *r, const char *p, const stru
 
 	if (!end)
 		return p + strlen(p);
+	if (p[1] == '=') {
+		say_group(f->said[r->message ? group_number(p + 2, end, r->message->re_nsub) : 0], out, missing);
+		return end + 1;
+	}
 	colon = memrchr(p, ':', (size_t)(end - p));
 	text = kw_arena_strndup(a, p + 1, (size_t)((colon ? colon : end) - p - 1));
 	if (text && kw_condition_parse(text, &r->captures, a, &c, "", &ignored) == KW_OK)
