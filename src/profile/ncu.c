@@ -599,6 +599,7 @@ static void end_capture(struct kw_ncu *r)
 static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 {
 	bool marked = kw_str_starts(line, "==");
+	struct kw_str said = marked && line.len > 9 ? kw_str_trim((struct kw_str){ line.ptr + 9, line.len - 9 }) : KW_STR("");
 
 	if (!marked && !kw_str_holds(line, "NVGPUCTRPERM") && !kw_str_holds(line, "No kernels were profiled"))
 		return false;
@@ -622,7 +623,7 @@ static bool profiler_line(struct kw_ncu *r, struct kw_str line)
 		r->no_device = true;
 	/* Words of its own that mean nothing here are still what a person needs. */
 	if (kw_str_starts(line, "==ERROR==") && !r->permission && !r->failed && !r->no_kernels && !r->device_error && !r->busy && !r->no_device)
-		kw_launches_note(r->out, r->line, "the profiler: %.*s", (int)(line.len - 9 < 300 ? line.len - 9 : 300), line.ptr + 9);
+		kw_launches_note(r->out, r->line, "the profiler: %.*s", (int)(said.len < 300 ? said.len : 300), said.ptr);
 	return true;
 }
 
@@ -681,13 +682,49 @@ static bool continued(struct kw_ncu *r, struct kw_str line)
 	return false;
 }
 
-void kw_ncu_line(struct kw_ncu *r, struct kw_str line)
+static bool digits(struct kw_str *s)
 {
-	r->line++;
-	while (line.len && (line.ptr[line.len - 1] == '\r' || line.ptr[line.len - 1] == '\n'))
-		line.len--;
-	if (r->line == 1 && kw_str_starts(line, "\xef\xbb\xbf"))
-		line = (struct kw_str){ line.ptr + 3, line.len - 3 };
+	size_t n = 0;
+
+	while (n < s->len && isdigit((unsigned char)s->ptr[n]))
+		n++;
+	*s = (struct kw_str){ s->ptr + n, s->len - n };
+	return n > 0;
+}
+
+static bool take(struct kw_str *s, const char *word)
+{
+	if (!kw_str_starts(*s, word))
+		return false;
+	*s = (struct kw_str){ s->ptr + strlen(word), s->len - strlen(word) };
+	return true;
+}
+
+/* What launchers write in front of each line of a process: "[1,0]<stdout>:" (mpirun), "[rank0]: " (torchrun), "[0] " (mpiexec), "0: " (srun), and
+ * a time of ISO 8601, as continuous integration does. */
+static struct kw_str without_prefix(struct kw_str line)
+{
+	struct kw_str s = line, time = line;
+
+	if (line.len > 20 && digits(&time) && take(&time, "-") && digits(&time) && take(&time, "-") && digits(&time) && take(&time, "T")) {
+		const char *blank = memchr(time.ptr, ' ', time.len);
+
+		return blank ? (struct kw_str){ blank + 1, (size_t)(line.ptr + line.len - blank - 1) } : line;
+	}
+	if (take(&s, "[rank"))
+		return digits(&s) && (take(&s, "]: ") || take(&s, "]:")) ? s : line;
+	if (!take(&s, "["))
+		return digits(&s) && take(&s, ": ") ? s : line;
+	if (!digits(&s))
+		return line;
+	if (take(&s, "] "))
+		return s;
+	return take(&s, ",") && digits(&s) && (take(&s, "]<stdout>:") || take(&s, "]<stderr>:")) ? s : line;
+}
+
+static void one_line(struct kw_ncu *r, struct kw_str line)
+{
+	line = without_prefix(line);
 	if (r->pending.len && continued(r, line))
 		return;
 	if (kw_str_trim(line).len == 0) {
@@ -695,6 +732,22 @@ void kw_ncu_line(struct kw_ncu *r, struct kw_str line)
 		return;
 	}
 	whole(r, line);
+}
+
+void kw_ncu_line(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_str part;
+
+	r->line++;
+	while (line.len && (line.ptr[line.len - 1] == '\r' || line.ptr[line.len - 1] == '\n'))
+		line.len--;
+	if (r->line == 1 && kw_str_starts(line, "\xef\xbb\xbf"))
+		line = (struct kw_str){ line.ptr + 3, line.len - 3 };
+	if (!line.len)
+		one_line(r, line);
+	/* Bars that say how far a program is go back to the beginning of their line; what comes behind them stands in it too. */
+	while (line.len && kw_str_split(&line, '\r', &part))
+		one_line(r, part);
 }
 
 void kw_ncu_finish(struct kw_ncu *r)

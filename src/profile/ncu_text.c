@@ -55,9 +55,13 @@ static bool launch_line(struct kw_ncu *r, struct kw_str line)
 	size_t n;
 	double v;
 
-	if (!kw_str_holds(line, ", Context ") || (!kw_str_holds(line, "Stream ") && !kw_str_holds(line, "Device ")))
+	if (kw_str_holds(line, ", Context ") ? !kw_str_holds(line, "Stream ") && !kw_str_holds(line, "Device ")
+					     : !cc || !kw_str_holds(line, ", Device "))
 		return false;
 	n = name_end(line, &shape);
+	/* Summaries leave context and stream out. */
+	if (!kw_str_holds(line, ", Context ") && !shape.block[0])
+		return false;
 	k = kw_launches_add(r->out, kw_str_trim((struct kw_str){ line.ptr, n }), r->line);
 	r->now = k;
 	r->mode = KW_NCU_NOTHING;
