@@ -10,17 +10,16 @@ enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4, MAX_FILTER = 40
 
 /* ---- messages ---- */
 
-/* What an earlier message explains away: only the first error is the cause. */
-static bool is_hidden(const struct kw_explained_input *in, const struct kw_rule *rule)
+/* What an earlier message explains away: only the first error is the cause. from: the first message of this run of a profiler. */
+static bool is_hidden(const struct kw_explained_input *in, size_t from, const struct kw_rule *rule)
 {
-	for (size_t i = 0; i < in->message_count; i++)
+	for (size_t i = from; i < in->message_count; i++)
 		if (kw_rule_hides(in->messages[i].finding.rule, rule))
 			return true;
 	return false;
 }
 
-static bool keep(struct kw_explained_input *in, const struct kw_explained_finding *f, int line, const char *text,
-		 struct kw_arena *a)
+static bool keep(struct kw_explained_input *in, size_t from, const struct kw_explained_finding *f, int line, const char *text, struct kw_arena *a)
 {
 	for (size_t i = 0; i < in->message_count; i++)
 		if (in->messages[i].finding.rule == f->rule &&
@@ -28,7 +27,7 @@ static bool keep(struct kw_explained_input *in, const struct kw_explained_findin
 			in->messages[i].count++;
 			return true;
 		}
-	if (is_hidden(in, f->rule) || (f->rule->fallback && in->message_count))
+	if (is_hidden(in, from, f->rule) || (f->rule->fallback && in->message_count))
 		return true;
 	if (!in->messages)
 		in->messages = kw_arena_calloc(a, MAX_MESSAGES, sizeof(*in->messages));
@@ -170,6 +169,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 {
 	struct kw_str rest = { text, len }, part;
 	char filter[MAX_FILTER] = "";
+	size_t from = 0;
 	int number = 0;
 
 	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
@@ -181,6 +181,8 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 		part = kw_str_trim(part);
 		if (part.len == 0)
 			continue;
+		if (kw_str_eqz(part, "---") || kw_str_holds(part, "==PROF== Connected to process"))
+			from = in->message_count;
 		readable(part, line);
 		note_filter(part, filter);
 		with_list(line, rest, filter);
@@ -188,7 +190,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 		readable(part, line);
 		line[160] = '\0';
 		for (size_t i = 0; i < n; i++)
-			if (!keep(in, &f[i], number, line, a))
+			if (!keep(in, from, &f[i], number, line, a))
 				return false;
 	}
 	drop_fallbacks(in);
@@ -307,6 +309,26 @@ static bool same(const struct kw_launch *p, const struct kw_launch *q)
 	       memcmp(p->block, q->block, sizeof(p->block)) == 0;
 }
 
+/* One launch that takes twice as long as the others, and less than they do together, is not what the kernel is like. */
+static void choose_shown(const struct kw_explained_input *in, struct kw_explained_group *g)
+{
+	double others = (g->total_ns - g->most_ns) / (double)(g->count - 1), nearest = INFINITY;
+	const struct kw_launch *of = in->launches.list[g->first];
+
+	g->shown = g->longest;
+	if (g->count < 3 || !(g->most_ns > 2 * others) || !(g->most_ns < g->total_ns / 2))
+		return;
+	for (size_t i = g->first; i < in->launches.count; i++) {
+		const struct kw_launch *k = in->launches.list[i];
+		double off = fabs(k->value[KW_M_DURATION_NS] - others);
+
+		if (off < nearest && same(of, k)) {
+			nearest = off;
+			g->shown = i;
+		}
+	}
+}
+
 bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_explained_group **out,
 		       size_t *count)
 {
@@ -324,7 +346,7 @@ bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, 
 		while (g < n && !same(in->launches.list[(*out)[g].first], k))
 			g++;
 		if (g == n)
-			(*out)[n++] = (struct kw_explained_group){ i, 0, i, 0, one, one };
+			(*out)[n++] = (struct kw_explained_group){ i, 0, i, i, 0, one, one };
 		if (one > in->launches.list[(*out)[g].longest]->value[KW_M_DURATION_NS])
 			(*out)[g].longest = i;
 		(*out)[g].count++;
@@ -332,6 +354,8 @@ bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, 
 		(*out)[g].least_ns = fmin((*out)[g].least_ns, one);
 		(*out)[g].most_ns = fmax((*out)[g].most_ns, one);
 	}
+	for (size_t g = 0; g < n; g++)
+		choose_shown(in, &(*out)[g]);
 	qsort(*out, n, sizeof(**out), by_total);
 	*count = n;
 	return true;
@@ -344,7 +368,7 @@ static double surest(const struct kw_explained *e)
 	return e->count ? e->findings[0].rule->sure : 0;
 }
 
-/* What the kernel that takes the most time in all is limited by; its longest launch says it. */
+/* What the kernel that takes the most time in all is limited by; the launch that stands for it says it. */
 static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
 {
 	const struct kw_explained *first = NULL;
@@ -354,7 +378,7 @@ static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
 	if (!kw_explain_groups(in, a, &list, &n))
 		return false;
 	for (size_t i = 0; i < n && !(first && !isnan(in->total_ns)); i++) {
-		const struct kw_explained *e = &in->explained[list[i].longest];
+		const struct kw_explained *e = &in->explained[list[i].shown];
 
 		/* Without times the surest finding says most: that a clock is read too early before what could be wider. */
 		if ((e->count > 0 || !isnan(e->roof_pct)) && (!first || surest(e) > surest(first)))

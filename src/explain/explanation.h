@@ -28,6 +28,7 @@ struct kw_explained_input {
 /* Another kernel with the same name, grid and block. */
 struct kw_explained_group {
 	size_t first, count, longest;     /* index in the input; how many; index of the one that takes the most time */
+	size_t shown;                     /* which stands for them: the longest, or a usual one where that is far from all others (a first call) */
 	double total_ns, least_ns, most_ns;
 };
 /* A task's case against its best baseline. */

@@ -220,14 +220,18 @@ static void missing(const struct kw_launch *k, struct kw_buf *out)
 	kw_buf_addz(out, "</p>\n");
 }
 
-/* of: how many launches it stands for, as the longest of them. */
-static void launch(const struct kw_explained *e, size_t of, struct kw_buf *out)
+/* of: the launches that it stands for; NULL: only itself. */
+static void launch(const struct kw_explained *e, const struct kw_explained_group *of, struct kw_buf *out)
 {
+	char text[64];
+
 	kw_buf_addz(out, "<section><h2>");
 	escaped(out, e->launch->kernel[0] ? e->launch->kernel : "a launch without a name");
 	kw_buf_addz(out, "</h2>\n");
-	if (of > 1)
-		kw_buf_printf(out, "<p>The longest of %zu launches.</p>\n", of);
+	if (of && of->shown != of->longest)
+		kw_buf_printf(out, "<p>A usual one of %zu launches; the longest takes %s.</p>\n", of->count, kw_human_ns(of->most_ns, text, sizeof(text)));
+	else if (of && of->count > 1)
+		kw_buf_printf(out, "<p>The longest of %zu launches.</p>\n", of->count);
 	kw_buf_addz(out, "<p class=\"v\">");
 	escaped(out, e->verdict);
 	kw_buf_addz(out, "</p>\n");
@@ -273,14 +277,14 @@ static void cell_ns(struct kw_buf *out, double ns)
 	kw_buf_printf(out, "<td class=\"n\">%s</td>", isnan(ns) ? "" : kw_human_ns(ns, text, sizeof(text)));
 }
 
-/* Of many launches: a table of the kernels, and the longest launch of each. */
+/* Of many launches: a table of the kernels, and one launch of each. */
 static void groups(const struct kw_explained_input *in, const struct kw_explained_group *list, size_t n, struct kw_buf *out)
 {
-	kw_buf_printf(out, "<div class=\"w\"><table><caption>%zu launches of %zu kernels</caption><tr><th>kernel</th><th>blocks</th><th>launches</th><th>time</th>"
+	kw_buf_printf(out, "<div class=\"w\"><table><caption>%zu launches of %zu kernel%s</caption><tr><th>kernel</th><th>blocks</th><th>launches</th><th>time</th>"
 			   "<th>least</th><th>most</th><th>limit</th></tr>\n",
-		      in->launches.count, n);
+		      in->launches.count, n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < n && i < MAX_KERNELS; i++) {
-		const struct kw_explained *e = &in->explained[list[i].longest];
+		const struct kw_explained *e = &in->explained[list[i].shown];
 
 		kw_buf_addz(out, "<tr><td>");
 		cut(out, e->launch->kernel);
@@ -298,7 +302,7 @@ static void groups(const struct kw_explained_input *in, const struct kw_explaine
 	if (n > MAX_KERNELS)
 		kw_buf_printf(out, "<p>and %zu more; --json has all</p>\n", n - MAX_KERNELS);
 	for (size_t i = 0; i < n && i < MAX_LAUNCHES; i++)
-		launch(&in->explained[list[i].longest], list[i].count, out);
+		launch(&in->explained[list[i].shown], &list[i], out);
 	if (n > MAX_LAUNCHES)
 		kw_buf_printf(out, "<p>%zu kernels that take less time are in the table only.</p>\n", n - MAX_LAUNCHES);
 }
@@ -385,7 +389,7 @@ static bool input(const struct kw_explained_input *in, struct kw_arena *a, struc
 		groups(in, list, n, out);
 	}
 	for (size_t i = 0; i < count && count <= TOLD_ONE_BY_ONE; i++)
-		launch(&in->explained[i], 1, out);
+		launch(&in->explained[i], NULL, out);
 	notes(&in->launches, out);
 	return true;
 }

@@ -117,13 +117,14 @@ static json_t *kernels(const struct kw_explained_input *in)
 		return NULL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct kw_explained *e = &in->explained[list[i].longest];
+		const struct kw_explained *e = &in->explained[list[i].shown];
 		json_t *o = json_object();
 
 		put(o, "kernel", text(e->launch->kernel));
 		put(o, "blocks", kw_json_real(e->launch->value[KW_M_GRID]));
 		put(o, "launches", json_integer((json_int_t)list[i].count));
 		put(o, "longest", json_integer((json_int_t)list[i].longest));
+		put(o, "shown", json_integer((json_int_t)list[i].shown));
 		put(o, "total_ns", kw_json_real(list[i].total_ns));
 		put(o, "least_ns", kw_json_real(list[i].least_ns));
 		put(o, "most_ns", kw_json_real(list[i].most_ns));

@@ -132,17 +132,20 @@ static void profiler_rules(const struct kw_launch *k, bool whole, struct kw_buf 
 				      "ours above is capped by the roofline");
 }
 
-/* of: how many launches of this kernel it stands for, as the longest of them. */
-static void launch(const struct kw_explained *e, size_t of, bool whole, struct kw_buf *out)
+/* of: the launches of this kernel that it stands for; NULL: only itself. */
+static void launch(const struct kw_explained *e, const struct kw_explained_group *of, bool whole, struct kw_buf *out)
 {
 	const struct kw_launch *k = e->launch;
+	char text[64];
 	size_t shown = whole ? e->count : e->count < SHOWN_FINDINGS ? e->count : SHOWN_FINDINGS;
 
 	kw_buf_printf(out, "%s%s", k->kernel[0] ? k->kernel : "launch ", k->kernel[0] ? "" : k->id);
 	if (kw_launch_has(k, KW_M_ARCH))
 		kw_buf_printf(out, ", compiled for sm_%.0f", k->value[KW_M_ARCH]);
-	if (of > 1)
-		kw_buf_printf(out, " (the longest of %zu launches)", of);
+	if (of && of->shown != of->longest)
+		kw_buf_printf(out, " (a usual one of %zu launches; the longest takes %s)", of->count, kw_human_ns(of->most_ns, text, sizeof(text)));
+	else if (of && of->count > 1)
+		kw_buf_printf(out, " (the longest of %zu launches)", of->count);
 	kw_buf_addc(out, '\n');
 	kw_buf_printf(out, "  => %s\n", e->verdict);
 	if (k->grid[0] || k->block[0]) {
@@ -164,7 +167,7 @@ static void launch(const struct kw_explained *e, size_t of, bool whole, struct k
 	kw_buf_addc(out, '\n');
 }
 
-/* Of many launches: a table of the kernels, and the longest launch of each. */
+/* Of many launches: a table of the kernels, and one launch of each. */
 static bool groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_buf *out)
 {
 	struct kw_explained_group *list;
@@ -173,11 +176,11 @@ static bool groups(const struct kw_explained_input *in, struct kw_arena *a, stru
 
 	if (!kw_explain_groups(in, a, &list, &n))
 		return false;
-	kw_buf_printf(out, "%zu launches of %zu kernels\n", in->launches.count, n);
+	kw_buf_printf(out, "%zu launches of %zu kernel%s\n", in->launches.count, n, n == 1 ? "" : "s");
 	kw_table_init(&t, a, "<>>>>><");
 	kw_table_row(&t, "kernel", "blocks", "launches", "time", "least", "most", "limit");
 	for (size_t i = 0; i < n && i < SHOWN_GROUPS; i++) {
-		const struct kw_explained *e = &in->explained[list[i].longest];
+		const struct kw_explained *e = &in->explained[list[i].shown];
 		char blocks[32] = "", count[32], total[64] = "", least[64] = "", most[64] = "";
 
 		if (kw_launch_has(e->launch, KW_M_GRID))
@@ -196,7 +199,7 @@ static bool groups(const struct kw_explained_input *in, struct kw_arena *a, stru
 		kw_buf_printf(out, "  and %zu more; --json has all\n", n - SHOWN_GROUPS);
 	kw_buf_addc(out, '\n');
 	for (size_t i = 0; i < n && i < SHOWN_LAUNCHES; i++)
-		launch(&in->explained[list[i].longest], list[i].count, false, out);
+		launch(&in->explained[list[i].shown], &list[i], false, out);
 	return !t.failed;
 }
 
@@ -242,7 +245,7 @@ static bool input(const struct kw_explained_input *in, bool whole, struct kw_are
 	if (many && !groups(in, a, out))
 		return false;
 	for (size_t i = 0; i < n && !many; i++)
-		launch(&in->explained[by_time ? in->order[i] : i], 1, whole, out);
+		launch(&in->explained[by_time ? in->order[i] : i], NULL, whole, out);
 	notes(&in->launches, whole, out);
 	return true;
 }
