@@ -365,7 +365,7 @@ static enum kw_status read_ncu(int fd, const char *path, struct kw_explained_inp
 	if (!text)
 		return kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 	s = stream(fd, path, b, &in->launches, err);
-	if (s == KW_OK && in->launches.outcome_count && !kw_explain_text(set, in, text, head, a))
+	if (s == KW_OK && (in->launches.outcome_count || !in->launches.count) && !kw_explain_text(set, in, text, head, a))
 		s = kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 	return s;
 }
