@@ -44,6 +44,7 @@ static const struct {
 	const char *word, *also;
 	enum kw_input_kind kind;
 } marks[] = {
+	{ "NVPROF is profiling", "Section: GPU Speed Of Light", KW_INPUT_NCU },
 	{ "NVPROF is profiling", NULL, KW_INPUT_NVPROF },
 	{ "==NVPROF==", NULL, KW_INPUT_NVPROF },
 	{ "\"traceEvents\"", NULL, KW_INPUT_TRACE },
@@ -69,6 +70,7 @@ static const struct {
 	{ "\"Source\"", "\"Instructions Executed\"", KW_INPUT_NCU_SOURCE },
 	{ "\"Metric Name\"", "\"Kernel Name\"", KW_INPUT_NCU },
 	{ "Metric Name", "Metric Value", KW_INPUT_NCU },
+	{ "| Metric Name |", "| Metric Unit |", KW_INPUT_NCU },
 	{ "Section: GPU Speed Of Light", NULL, KW_INPUT_NCU },
 	{ "\"ID\"", "__time_duration", KW_INPUT_NCU },
 	{ "\"ID\"", "launch__", KW_INPUT_NCU },

@@ -706,6 +706,9 @@ static struct kw_str without_prefix(struct kw_str line)
 {
 	struct kw_str s = line, time = line;
 
+	/* Quotations, and what stands in a program's comments. */
+	if (take(&s, "> ") || take(&s, "// "))
+		return s;
 	if (line.len > 20 && digits(&time) && take(&time, "-") && digits(&time) && take(&time, "-") && digits(&time) && take(&time, "T")) {
 		const char *blank = memchr(time.ptr, ' ', time.len);
 
@@ -729,6 +732,7 @@ static void one_line(struct kw_ncu *r, struct kw_str line)
 		return;
 	if (kw_str_trim(line).len == 0) {
 		kw_ncu_text_end_rule(r);
+		r->last[0] = '\0';
 		return;
 	}
 	whole(r, line);

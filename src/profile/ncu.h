@@ -20,6 +20,7 @@ enum kw_ncu_column {
 	KW_NCU_METRIC, KW_NCU_UNIT, KW_NCU_VALUE, KW_NCU_RULE, KW_NCU_RULE_TYPE, KW_NCU_RULE_TEXT, KW_NCU_EST_TYPE,
 	KW_NCU_EST, KW_NCU_INVOCATIONS, KW_NCU_MIN, KW_NCU_MAX, KW_NCU_AVERAGE, KW_NCU_COLUMNS
 };
+enum { KW_NCU_SIDE = 12 };
 enum kw_ncu_mode { KW_NCU_NOTHING, KW_NCU_LONG, KW_NCU_SUMMARY, KW_NCU_WIDE };
 struct kw_ncu_wide {
 	int metric;                       /* -1: none of ours */
@@ -44,6 +45,9 @@ struct kw_ncu {
 	size_t keys_cap;
 	uint32_t *slots;                  /* where a key was seen last: index + 1; a hint that is checked */
 	bool in_section, text_summary;    /* the details page */
+	char last[400];                   /* its last line, which is a name where a line of a launch has none: it was wrapped */
+	struct kw_launch *side[KW_NCU_SIDE]; /* launches that stand beside each other, a column each */
+	size_t side_count;
 	struct kw_buf rule;               /* text of a rule of the details page */
 	char rule_type[8];
 	bool permission, failed, no_kernels, device_error, busy, no_device; /* since the last capture began */

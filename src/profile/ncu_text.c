@@ -48,24 +48,32 @@ static size_t name_end(struct kw_str line, struct kw_launch *k)
 	return stop;
 }
 
-static bool launch_line(struct kw_ncu *r, struct kw_str line)
+static bool launch_line(struct kw_ncu *r, struct kw_str line, bool above_section)
 {
 	struct kw_launch shape = { .line = 0 }, *k;
+	struct kw_str name;
 	const char *cc = memmem(line.ptr, line.len, ", CC ", 5), *count;
 	size_t n;
 	double v;
 
-	if (kw_str_holds(line, ", Context ") ? !kw_str_holds(line, "Stream ") && !kw_str_holds(line, "Device ")
-					     : !cc || !kw_str_holds(line, ", Device "))
-		return false;
-	n = name_end(line, &shape);
-	/* Summaries leave context and stream out. */
-	if (!kw_str_holds(line, ", Context ") && !shape.block[0])
-		return false;
-	k = kw_launches_add(r->out, kw_str_trim((struct kw_str){ line.ptr, n }), r->line);
+	if (kw_str_holds(line, ", Context ")) {
+		if (!kw_str_holds(line, "Stream ") && !kw_str_holds(line, "Device "))
+			return false;
+		n = name_end(line, &shape);
+	} else {
+		/* Summaries leave context and stream out; people leave out all but the shape, above a section. */
+		if (!kw_str_holds(line, ", Device ") && !above_section)
+			return false;
+		n = name_end(line, &shape);
+		if (!shape.block[0] || n == 0)
+			return false;
+	}
+	name = kw_str_trim((struct kw_str){ line.ptr, n });
+	k = kw_launches_add(r->out, name.len ? name : kw_str_from(r->last), r->line);
 	r->now = k;
 	r->mode = KW_NCU_NOTHING;
 	r->in_section = r->text_summary = false;
+	r->side_count = 0;
 	if (!k)
 		return true;
 	memcpy(k->grid, shape.grid, sizeof(k->grid));
@@ -93,7 +101,7 @@ static bool launch_line(struct kw_ncu *r, struct kw_str line)
 
 /* ---- tables ---- */
 
-enum { MAX_CHUNKS = 8 };
+enum { MAX_CHUNKS = KW_NCU_SIDE + 2 };
 
 /* Parts that two blanks or more (or a tab) divide. */
 static size_t chunks_of(struct kw_str line, struct kw_str out[MAX_CHUNKS])
@@ -155,11 +163,71 @@ static bool single_blanks(struct kw_str s, struct kw_str *name, struct kw_str *u
 	return kw_unit_find(*unit, &dim, &scale) && kw_metric_find(*name, dim) >= 0;
 }
 
+/* "Memory Throughput Gbyte/second     93.57": a unit as wide as its column. */
+static void unit_behind(struct kw_str *name, struct kw_str *unit)
+{
+	const char *blank = memrchr(name->ptr, ' ', name->len);
+	struct kw_str last, rest;
+	enum kw_quantity dim;
+	double scale;
+
+	if (!blank || kw_metric_find(*name, KW_QUANTITY_COUNT) >= 0)
+		return;
+	last = (struct kw_str){ blank + 1, (size_t)(name->ptr + name->len - blank - 1) };
+	rest = kw_str_trim((struct kw_str){ name->ptr, (size_t)(blank - name->ptr) });
+	if (!kw_unit_find(last, &dim, &scale) || kw_metric_find(rest, dim) < 0)
+		return;
+	*name = rest;
+	*unit = last;
+}
+
+/* "DRAM Throughput   %   67.8   46.0": a value for each kernel; the unit may be left out. */
+static void side_row(struct kw_ncu *r, const struct kw_str *part, size_t n)
+{
+	bool unit = n == r->side_count + 2;
+
+	if (!unit && n != r->side_count + 1)
+		return;
+	for (size_t i = 0; i < r->side_count; i++)
+		kw_ncu_value(r, r->side[i], part[0], unit ? part[1] : KW_STR(""), part[i + 1 + unit]);
+}
+
+/* "Metric Name | Metric Unit | kernel a | kernel b", a comparison by hand: a launch a column, the same in all tables that name them. False: another
+ * row of column names. */
+static bool side_header(struct kw_ncu *r, struct kw_str line)
+{
+	struct kw_str part[MAX_CHUNKS];
+	size_t n = chunks_of(line, part);
+
+	if (n < 4 || !kw_str_eqz(part[0], "Metric Name") || !kw_str_eqz(part[1], "Metric Unit") || kw_str_holds(line, "Average") || kw_str_holds(line, "Metric Value"))
+		return false;
+	r->side_count = 0;
+	for (size_t i = 2; i < n; i++) {
+		struct kw_launch *k = NULL;
+
+		for (size_t l = r->first; l < r->out->count && !k; l++)
+			if (kw_str_eqz(part[i], r->out->list[l]->kernel))
+				k = r->out->list[l];
+		if (!k)
+			k = kw_launches_add(r->out, part[i], r->line);
+		if (!k)
+			return true;
+		r->side[r->side_count++] = k;
+	}
+	r->now = r->side[0];
+	r->out->form = "Nsight Compute details page, kernels side by side";
+	return true;
+}
+
 static void table_row(struct kw_ncu *r, struct kw_str line)
 {
 	struct kw_str part[MAX_CHUNKS], name, unit = { "", 0 }, value;
 	size_t n = chunks_of(line, part);
 
+	if (r->side_count) {
+		side_row(r, part, n);
+		return;
+	}
 	if (n >= 3 && r->text_summary) {
 		double v;
 
@@ -174,8 +242,8 @@ static void table_row(struct kw_ncu *r, struct kw_str line)
 	} else if (n == 2) {
 		name = part[0];
 		value = part[1];
-		if (!kw_str_starts(value, "(!)"))
-			unit_and_value(part[1], &unit, &value);
+		if (!kw_str_starts(value, "(!)") && !unit_and_value(part[1], &unit, &value))
+			unit_behind(&name, &unit);
 	} else if (n != 1 || !single_blanks(part[0], &name, &unit, &value)) {
 		return;
 	}
@@ -255,16 +323,22 @@ static struct kw_str without_bars(struct kw_str bare, char *out, size_t out_byte
 void kw_ncu_text_line(struct kw_ncu *r, struct kw_str line)
 {
 	struct kw_str bare = kw_str_trim(line);
-	char bars[512];
+	char bars[512], last[sizeof(r->last)];
 
 	if (bare.len > 2 && *bare.ptr == '|' && bare.ptr[bare.len - 1] == '|') {
 		line = without_bars(bare, bars, sizeof(bars));
 		bare = kw_str_trim(line);
+		if (r->mode == KW_NCU_NOTHING && side_header(r, bare))
+			return;
 		if (!r->now && r->mode == KW_NCU_NOTHING && kw_str_starts(bare, "Metric Name") && (r->now = kw_launches_add(r->out, KW_STR(""), r->line)))
 			r->out->form = "Nsight Compute details page, text";
 	}
-	if (launch_line(r, bare))
+	if (launch_line(r, bare, false))
 		return;
+	memcpy(last, r->last, sizeof(last));
+	snprintf(r->last, sizeof(r->last), "%.*s", (int)(bare.len < sizeof(r->last) ? bare.len : 0), bare.ptr);
+	if (kw_str_starts(bare, "Section: "))
+		launch_line(r, kw_str_from(last), true);
 	/* A notebook that shows the sections alone. */
 	if (!r->now && r->mode == KW_NCU_NOTHING && kw_str_starts(bare, "Section: ")) {
 		r->now = kw_launches_add(r->out, KW_STR(""), r->line);
