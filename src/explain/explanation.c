@@ -164,7 +164,7 @@ static void drop_fallbacks(struct kw_explained_input *in)
 	in->message_count = kept;
 }
 
-bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len,
+bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len, const char *only,
 		     struct kw_arena *a)
 {
 	struct kw_str rest = { text, len }, part;
@@ -179,7 +179,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 
 		number++;
 		part = kw_str_trim(part);
-		if (part.len == 0)
+		if (part.len == 0 || !kw_str_starts(part, only))
 			continue;
 		if (kw_str_eqz(part, "---") || kw_str_holds(part, "==PROF== Connected to process"))
 			from = in->message_count;
@@ -386,7 +386,7 @@ static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
 	}
 	if (!first && in->launches.count)
 		first = &in->explained[in->order[0]];
-	if (in->message_count && (!first || first->count == 0)) {
+	if (in->message_count && (!first || (first->count == 0 && isnan(first->roof_pct)))) {
 		in->verdict = in->messages[0].finding.rule->title;
 		in->bottleneck = in->messages[0].finding.rule->name;
 	} else if (first) {

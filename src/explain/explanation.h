@@ -50,8 +50,8 @@ struct kw_explanation {
  * one); may be NULL. False: out of memory. */
 bool kw_explain_input(const struct kw_rule_set *set, struct kw_explained_input *in, const struct kw_explained_input *before,
 		      struct kw_arena *a);
-/* Lines of a text to messages. */
-bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len,
+/* Lines of a text to messages; only: those that begin with it ("": all of them). */
+bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *in, const char *text, size_t len, const char *only,
 		     struct kw_arena *a);
 /* Launches of equal kernel, grid and block, longest total first; *out in the arena. */
 bool kw_explain_groups(const struct kw_explained_input *in, struct kw_arena *a, struct kw_explained_group **out, size_t *count);

@@ -333,7 +333,7 @@ static enum kw_status read_whole(const char *path, struct kw_explained_input *in
 {
 	/* A line that a rule explains makes a text a log, whatever else is in it. */
 	if (in->kind == KW_INPUT_OTHER && b->len <= LINE_BYTES) {
-		if (!kw_explain_text(set, in, b->ptr, b->len, a))
+		if (!kw_explain_text(set, in, b->ptr, b->len, "", a))
 			return kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 		if (in->message_count) {
 			in->kind = KW_INPUT_LOG;
@@ -351,7 +351,7 @@ static enum kw_status read_whole(const char *path, struct kw_explained_input *in
 		kw_explain_disassemble(b->ptr, b->len, &in->launches);
 	if (in->kind != KW_INPUT_LOG)
 		return KW_OK;
-	return kw_explain_text(set, in, b->ptr, b->len, a) ? KW_OK : kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
+	return kw_explain_text(set, in, b->ptr, b->len, "", a) ? KW_OK : kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 }
 
 /* Lines of a profiler that measured nothing are messages like those of a log. */
@@ -365,7 +365,7 @@ static enum kw_status read_ncu(int fd, const char *path, struct kw_explained_inp
 	if (!text)
 		return kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 	s = stream(fd, path, b, &in->launches, err);
-	if (s == KW_OK && (in->launches.outcome_count || !in->launches.count) && !kw_explain_text(set, in, text, head, a))
+	if (s == KW_OK && !kw_explain_text(set, in, text, head, in->launches.outcome_count || !in->launches.count ? "" : "==ERROR== ", a))
 		s = kw_fail(err, KW_ERR_NOMEM, path, "out of memory");
 	return s;
 }
