@@ -51,7 +51,7 @@ static inline void explain_bytes(enum kw_input_kind kind, const uint8_t *data, s
 	text = kw_arena_strndup(&a, (const char *)data, size);
 	kw_launches_init(&in.launches, &a, "f");
 	if (kw_input_read(kind, text, size, &in.launches)) {
-		must(kw_explain_text(&rule_set, &in, text, size, &a));
+		must(kw_explain_text(&rule_set, &in, text, size, "", &a));
 		must(kw_explain_input(&rule_set, &in, NULL, &a));
 		for (size_t i = 0; i < in.launches.count; i++)
 			check_explained(&in.explained[i]);
