@@ -518,6 +518,9 @@ static void wide_row(struct kw_ncu *r)
 	k = kw_launches_add(r->out, field(r, KW_NCU_KERNEL), r->line);
 	if (!k)
 		return;
+	if (r->csv.count < r->header_count)
+		kw_launches_note(r->out, r->line, "the row has %zu fields and the row of column names %zu: it is cut, and what is not there is missing",
+				 r->csv.count, r->header_count);
 	k->id = kw_arena_str(r->out->arena, field(r, KW_NCU_ID));
 	if (!k->id)
 		k->id = "";
