@@ -368,6 +368,11 @@ static double surest(const struct kw_explained *e)
 	return e->count ? e->findings[0].rule->sure : 0;
 }
 
+static bool is_compared(const struct kw_explained *e)
+{
+	return e->count > 0 && e->findings[0].rule->about == KW_ABOUT_COMPARE;
+}
+
 /* What the kernel that takes the most time in all is limited by; the launch that stands for it says it. */
 static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
 {
@@ -384,6 +389,10 @@ static bool conclude(struct kw_explained_input *in, struct kw_arena *a)
 		if ((e->count > 0 || !isnan(e->roof_pct)) && (!first || surest(e) > surest(first)))
 			first = e;
 	}
+	/* Of a comparison, what a launch of both says. */
+	for (size_t i = 0; i < in->launches.count && !(first && is_compared(first)); i++)
+		if (is_compared(&in->explained[in->order[i]]))
+			first = &in->explained[in->order[i]];
 	if (!first && in->launches.count)
 		first = &in->explained[in->order[0]];
 	if (in->message_count && (!first || (first->count == 0 && isnan(first->roof_pct)))) {

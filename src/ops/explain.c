@@ -472,6 +472,11 @@ static enum kw_status check_compared(const struct kw_explanation *all, struct kw
 	if (compares(&all->inputs[1]))
 		return KW_OK;
 	for (size_t i = 0; i < 2; i++)
+		if (isnan(all->inputs[i].total_ns) && all->inputs[i].launches.outcome_count)
+			return kw_fail(err, KW_ERR_INPUT, all->inputs[i].file,
+				       "the profiler measured nothing there (%s), so nothing says what the change did; kwright explain %s says what to do",
+				       kw_outcome_name(all->inputs[i].launches.outcomes[0]), all->inputs[i].file);
+	for (size_t i = 0; i < 2; i++)
 		if (isnan(all->inputs[i].total_ns))
 			return kw_fail(err, KW_ERR_USAGE, all->inputs[i].file,
 				       "there is no time in this input (%s), so nothing says what the change did; %s, and kwright explain TASK FILE "
