@@ -110,6 +110,7 @@ static void time_and_bytes(struct kw_launch *k)
 	if (v[KW_M_CYCLES] > 0 && kw_launch_has(k, KW_M_ACTIVE_CYCLES))
 		set(k, KW_M_SM_ACTIVE_SHARE, fmin(100, 100 * v[KW_M_ACTIVE_CYCLES] / v[KW_M_CYCLES]));
 	set(k, KW_M_SM_ACTIVE_SHARE, v[KW_M_ACTIVE_PCT]);
+	set(k, KW_M_ACTIVE_CYCLES_MAX, v[KW_M_ACTIVE_CYCLES] * (1 + v[KW_M_SAID_SM_ABOVE_PCT] / 100));
 	if (v[KW_M_DURATION_NS] > 0)
 		set(k, KW_M_FLOP_RATE, v[KW_M_FLOPS] / v[KW_M_DURATION_NS] * 1e9);
 	if (v[KW_M_PEAK_FLOPS] > 0)

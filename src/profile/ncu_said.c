@@ -12,7 +12,7 @@ enum { MAX_SAID = 800 };
 /* The number that ends right before a phrase: "27% of its fp64 peak", with "of its fp64 peak". */
 static double number_before(const char *text, const char *phrase)
 {
-	const char *at = strstr(text, phrase), *start;
+	const char *at = strcasestr(text, phrase), *start;
 	double v;
 
 	if (!at)
@@ -147,6 +147,13 @@ static void take_numbers(struct kw_launch *k, const char *text, double gain_pct)
 {
 	set_if_missing(k, KW_M_SAID_FP64_PEAK_PCT, number_before(text, "of its fp64 peak"));
 	access_pattern(k, text, gain_pct);
+	/* "One or more SMs have a much higher number of active cycles than the average ... Maximum instance value is 39.99% above the average" */
+	if (strstr(text, "One or more SMs have"))
+		set_if_missing(k, KW_M_SAID_SM_ABOVE_PCT, number_before(text, "above the average"));
+	if (strstr(text, "uncoalesced shared accesses")) {
+		set_if_missing(k, KW_M_CONFLICT_ALL, number_before(text, "excessive wavefronts"));
+		set_if_missing(k, KW_M_WAVEFRONTS_ALL, number_after(text, "of the total"));
+	}
 	if (strstr(text, "accesses local memory"))
 		set_if_missing(k, KW_M_SAID_LOCAL_PCT, number_after(text, "accounting for"));
 	if (strstr(text, "excessive sectors"))
