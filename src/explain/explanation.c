@@ -27,6 +27,9 @@ static bool keep(struct kw_explained_input *in, size_t from, const struct kw_exp
 			in->messages[i].count++;
 			return true;
 		}
+	/* An error with its place is told for one without that stands above it. */
+	if (f->rule->fallback && in->message_count == 1 && in->messages[0].finding.rule->fallback && kw_rule_hides(f->rule, in->messages[0].finding.rule))
+		in->message_count = 0;
 	if (is_hidden(in, from, f->rule) || (f->rule->fallback && in->message_count))
 		return true;
 	if (!in->messages)
