@@ -162,7 +162,7 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 	const struct kw_rule_record *record = record_of(set, r->name);
 	struct kw_explained_finding *out = &e->findings[e->count];
 	const char *limit;
-	double least = floor_of(e, k, r->relieves, &limit), gain = r->gain ? kw_condition_eval(r->gain, f) : NAN;
+	double most, least = floor_of(e, k, r->relieves, &limit), gain = r->gain ? kw_condition_eval(r->gain, f) : NAN;
 
 	if (e->count == KW_MAX_FINDINGS)
 		return true;
@@ -182,6 +182,9 @@ static bool add(const struct kw_rule_set *set, const struct kw_rule *r, const st
 					      .factor_low = 1 - gain, .factor_high = 1 - gain * r->sure };
 	if (record && record->tried > 0 && !isnan(gain))
 		out->rank = gain * fmin(fmax(record->kept, 0.05), 1.5);
+	most = r->rank ? kw_condition_eval(r->rank, f) : NAN;
+	if (!isnan(most) && !isnan(gain))
+		out->rank = fmin(out->rank, fmax(0, most));
 	if (r->fallback)
 		out->rank *= FALLBACK_RANK;
 	out->evidence = kw_rule_say(r, r->evidence, f, a);

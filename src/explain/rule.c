@@ -23,7 +23,7 @@ const char *kw_about_name(enum kw_about a)
 }
 
 static const char *const keys[] = { "title",	"about",     "when",	   "message", "captures", "verdict",
-				    "evidence", "directive", "change",	   "moves",   "gain",	  "sure",
+				    "evidence", "directive", "change",	   "moves",   "gain",	  "rank",     "sure",
 				    "relieves", "check",     "wrong_when", "source",  "hides",	  "choice",
 				    "final",	"fallback",  "waste",  "class",	   "example", "quiet",	  "opencl", "hip",
 				    "triton", NULL };
@@ -348,6 +348,8 @@ enum kw_status kw_rule_parse(const char *file, const char *text, size_t len, str
 		s = condition(map, "when", out->about != KW_ABOUT_MESSAGE, out, a, &out->when, err);
 	if (s == KW_OK)
 		s = condition(map, "gain", false, out, a, &out->gain, err);
+	if (s == KW_OK)
+		s = condition(map, "rank", false, out, a, &out->rank, err);
 	if (s == KW_OK)
 		s = kw_yaml_get_f64(map, "sure", false, &out->sure, err);
 	if (s == KW_OK)

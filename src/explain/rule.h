@@ -50,6 +50,7 @@ struct kw_rule {
 	const char *directive_id, *directive;
 	const char *moves;                /* the metric that should move */
 	struct kw_condition *gain;        /* share of the time that could be given back at best; NULL: not known */
+	struct kw_condition *rank;        /* where what could be given back is ranked as less than the gain, the least of both counts; NULL: the gain */
 	double sure;                      /* share of it that is expected at least */
 	unsigned relieves;                /* kw_unit_bit */
 	const char *check, *wrong_when, *source;
