@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4, MAX_FILTER = 400 };
+enum { MAX_MESSAGES = 64, MAX_LINE = 2000, MAX_RULES_A_LINE = 4, MAX_FILTER = 400, MAX_REASON = 8 };
 
 /* ---- messages ---- */
 
@@ -25,7 +25,11 @@ static bool keep(struct kw_explained_input *in, size_t from, const struct kw_exp
 		if (in->messages[i].finding.rule == f->rule &&
 		    strcmp(in->messages[i].finding.evidence, f->evidence) == 0) {
 			in->messages[i].count++;
-			return true;
+			if (strstr(in->messages[i].text, "warning") && !strstr(in->messages[i].text, "error") && strstr(text, "error")) {
+				in->messages[i].text = kw_arena_strdup(a, text); /* what stops the build is the line to look at */
+				in->messages[i].line = line;
+			}
+			return in->messages[i].text != NULL;
 		}
 	/* An error with its place is told for one without that stands above it. */
 	if (f->rule->fallback && in->message_count == 1 && in->messages[0].finding.rule->fallback && kw_rule_hides(f->rule, in->messages[0].finding.rule))
@@ -123,6 +127,27 @@ static void with_list(char line[MAX_LINE], struct kw_str rest, const char *filte
 		join(line, &n, ", ...", KW_STR(""));
 }
 
+/* compute-sanitizer says over several lines what it refuses and why: the first of them gets the reason, whose own line is then no further message. Number of
+ * lines until that; 0: no reason follows. */
+static int with_reason(char line[MAX_LINE], struct kw_str rest)
+{
+	static const char *const reasons[] = { " is misaligned", " is out of bounds" };
+	size_t n = strlen(line);
+	struct kw_str part;
+
+	if (!strstr(line, "Invalid __"))
+		return 0;
+	for (int i = 1; i <= MAX_REASON && rest.ptr && kw_str_split(&rest, '\n', &part); i++) {
+		part = kw_str_trim(part);
+		if (!kw_str_starts(part, "=") || kw_str_holds(part, "Invalid __"))
+			return 0;
+		for (size_t k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++)
+			if (kw_str_holds(part, reasons[k]))
+				return join(line, &n, " ", part) ? i : 0;
+	}
+	return 0;
+}
+
 /* The filter of a command that is in the text: "-k gemm --launch-skip 3". */
 static void note_filter(struct kw_str line, char out[MAX_FILTER])
 {
@@ -173,7 +198,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 	struct kw_str rest = { text, len }, part;
 	char filter[MAX_FILTER] = "";
 	size_t from = 0;
-	int number = 0;
+	int number = 0, told = 0;
 
 	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
 		struct kw_explained_finding f[MAX_RULES_A_LINE];
@@ -182,13 +207,15 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 
 		number++;
 		part = kw_str_trim(part);
-		if (part.len == 0 || !kw_str_starts(part, only))
+		if (part.len == 0 || !kw_str_starts(part, only) || number == told)
 			continue;
 		if (kw_str_eqz(part, "---") || kw_str_holds(part, "==PROF== Connected to process"))
 			from = in->message_count;
 		readable(part, line);
 		note_filter(part, filter);
 		with_list(line, rest, filter);
+		if ((n = (size_t)with_reason(line, rest)))
+			told = number + (int)n;
 		n = kw_explain_line(set, line, a, f, MAX_RULES_A_LINE);
 		readable(part, line);
 		line[160] = '\0';

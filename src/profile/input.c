@@ -114,6 +114,7 @@ static const struct {
 	{ "catastrophic error:", NULL, KW_INPUT_LOG },
 	{ "CUDA error:", NULL, KW_INPUT_LOG },
 	{ ": warning #", NULL, KW_INPUT_LOG },
+	{ "[-Wpass-failed", NULL, KW_INPUT_LOG },
 	{ ": remark: loop not vectorized", NULL, KW_INPUT_LOG },
 	{ ": remark: vectorized loop", NULL, KW_INPUT_LOG },
 };
@@ -190,6 +191,41 @@ static bool is_table(struct kw_str s)
 	return false;
 }
 
+/* "LDG.E.64 R4, [R2] ;", behind an address or not. */
+static bool is_instruction(struct kw_str line)
+{
+	const char *end = kw_str_starts(line, "/*") ? memmem(line.ptr, line.len, "*/", 2) : NULL;
+	size_t n = 0;
+
+	if (end && end - line.ptr >= 6 && strspn(line.ptr + 2, "0123456789abcdef") == (size_t)(end - line.ptr - 2))
+		line = kw_str_trim((struct kw_str){ end + 2, (size_t)(line.ptr + line.len - end - 2) });
+	if (kw_str_starts(line, "@"))
+		while (line.len && *line.ptr != ' ')
+			line = (struct kw_str){ line.ptr + 1, line.len - 1 };
+	line = kw_str_trim(line);
+	while (n < line.len && (isupper((unsigned char)line.ptr[n]) || isdigit((unsigned char)line.ptr[n]) || line.ptr[n] == '.' || line.ptr[n] == '_'))
+		n++;
+	return n >= 3 && n + 3 < line.len && isupper((unsigned char)*line.ptr) && line.ptr[n] == ' ' && memchr(line.ptr, ';', line.len) &&
+	       (memmem(line.ptr + n, line.len - n, " R", 2) || memmem(line.ptr + n, line.len - n, "[R", 2) || memmem(line.ptr + n, line.len - n, " P", 2));
+}
+
+/* A part of a disassembly, as it is copied from one: most lines are instructions. */
+static bool is_part_of_sass(struct kw_str s)
+{
+	int lines = 0, instructions = 0;
+	struct kw_str line;
+
+	while (lines < 200 && s.ptr && kw_str_split(&s, '\n', &line)) {
+		line = kw_str_trim(line);
+		/* Behind each instruction its code stands, and often on a line of its own. */
+		if (line.len == 0 || kw_str_starts(line, "/* 0x") || kw_str_starts(line, ".") || kw_str_starts(line, "//"))
+			continue;
+		lines++;
+		instructions += is_instruction(line);
+	}
+	return instructions >= 3 && 2 * instructions > lines;
+}
+
 /* A message that some rule explains stands in the file: words of errors. */
 static bool is_log(struct kw_str s)
 {
@@ -255,6 +291,8 @@ enum kw_input_kind kw_input_recognise(const char *name, const char *text, size_t
 		return KW_INPUT_PTX;
 	if (ends(name, ".yaml") && kw_str_holds(s, "reference:"))
 		return KW_INPUT_TASK;
+	if (is_part_of_sass(s))
+		return KW_INPUT_SASS;
 	if (kw_str_holds(s, ",cycles") || kw_str_holds(s, ",instructions") || kw_str_holds(s, ";cycles"))
 		return KW_INPUT_PERF_STAT;
 	kind = source_kind(name, s);

@@ -82,6 +82,7 @@ static void start(struct machine *m, struct kw_str name)
 				    KW_M_CODE_FMA,
 				    KW_M_CODE_FADD_FMUL,
 				    KW_M_CODE_LOCAL,
+				    KW_M_CODE_LOCAL_INDEXED,
 				    KW_M_CODE_LD,
 				    KW_M_CODE_LD_WIDE,
 				    KW_M_CODE_LD_NARROW,
@@ -180,10 +181,12 @@ static void ptx_memory(struct machine *m, const char *op, struct kw_str text)
 	bool narrow = !strstr(op, ".v2") && !strstr(op, ".v4") &&
 		      (strstr(op, "16") || strstr(op, ".u8") || strstr(op, ".s8") || strstr(op, ".b8"));
 
-	if (strstr(op, ".local"))
+	if (strstr(op, ".local")) { /* no register is given out yet: all of it are arrays */
 		count(m, KW_M_CODE_LOCAL, text);
-	else if (strstr(op, ".shared"))
+		kw_launch_add_count(m->now, KW_M_CODE_LOCAL_INDEXED, 1);
+	} else if (strstr(op, ".shared")) {
 		kw_launch_add_count(m->now, KW_M_CODE_SMEM, 1);
+	}
 	if (!global)
 		return;
 	count(m, load ? KW_M_CODE_LD : KW_M_CODE_ST, text);
@@ -350,6 +353,20 @@ static bool is_matrix(const char *op)
 	return false;
 }
 
+/* Spilled registers, and those that a call saves, lie at fixed distances from the stack pointer: [R1], [R1+0x4]. What is addressed otherwise is an
+ * array. */
+static void sass_local(struct machine *m, struct kw_str text)
+{
+	const char *at = memmem(text.ptr, text.len, "[R1", 3), *end = text.ptr + text.len;
+	bool fixed = at && at + 3 < end && (at[3] == ']' || at[3] == '+' || at[3] == '-');
+
+	for (at = fixed ? at + 3 : end; at < end && *at != ']'; at++)
+		fixed = fixed && *at != 'R';
+	count(m, KW_M_CODE_LOCAL, text);
+	if (!fixed)
+		kw_launch_add_count(m->now, KW_M_CODE_LOCAL_INDEXED, 1);
+}
+
 static void sass_opcode(struct machine *m, const char *op, struct kw_str text)
 {
 	kw_launch_add_count(m->now, KW_M_CODE_INST, 1);
@@ -360,7 +377,7 @@ static void sass_opcode(struct machine *m, const char *op, struct kw_str text)
 	else if (begins(op, "LDGSTS") || begins(op, "UTMALDG") || begins(op, "UBLKCP"))
 		kw_launch_add_count(m->now, KW_M_CODE_ASYNC, 1);
 	else if (begins(op, "LDL") || begins(op, "STL"))
-		count(m, KW_M_CODE_LOCAL, text);
+		sass_local(m, text);
 	else if (begins(op, "LDS") || begins(op, "STS"))
 		kw_launch_add_count(m->now, KW_M_CODE_SMEM, 1);
 	else if (begins(op, "BAR.") || begins(op, "SYNCS"))

@@ -630,21 +630,45 @@ static void c_function(const struct kw_tokens *t, size_t name, size_t open, stru
 		out->count--; /* a helper without loops says nothing */
 }
 
+/* A number alone between `<<<`, commas and `>>>`; 0: something else. */
+static long launch_number(const struct kw_tokens *t, size_t i)
+{
+	if (i >= t->count || t->list[i].kind != KW_TOKEN_NUMBER || (!kw_token_is(t, i + 1, ",") && !kw_token_is(t, i + 1, ">>>")))
+		return 0;
+	return strtol(t->list[i].ptr, NULL, 0);
+}
+
+/* Behind the comma that ends the argument at i; past the end where none does. */
+static size_t next_argument(const struct kw_tokens *t, size_t i)
+{
+	for (; i < t->count && !kw_token_is(t, i, ",") && !kw_token_is(t, i, ">>>") && !kw_token_is(t, i, ";"); i++)
+		if (t->list[i].match > i)
+			i = t->list[i].match;
+	return kw_token_is(t, i, ",") ? i + 1 : t->count;
+}
+
 static void launches(const struct kw_tokens *t, struct kw_launches *out)
 {
 	for (size_t i = 1; i + 2 < t->count; i++) {
-		struct kw_launch *k;
-		long blocks;
+		long blocks, threads;
 
-		if (!kw_token_is(t, i, "<<<") || t->list[i + 1].kind != KW_TOKEN_NUMBER || !kw_token_is(t, i + 2, ","))
+		if (!kw_token_is(t, i, "<<<"))
 			continue;
-		blocks = strtol(t->list[i + 1].ptr, NULL, 0);
-		for (size_t n = 0; n < out->count && blocks > 0; n++) {
-			k = out->list[n];
+		blocks = launch_number(t, i + 1);
+		threads = launch_number(t, next_argument(t, i + 1));
+		for (size_t n = 0; n < out->count; n++) {
+			struct kw_launch *k = out->list[n];
+
 			if (!kw_str_eqz((struct kw_str){ t->list[i - 1].ptr, t->list[i - 1].len }, k->kernel))
 				continue;
-			kw_launch_set(k, KW_M_CODE_BLOCKS_FIXED, (double)blocks);
-			kw_launch_place(k, KW_M_CODE_BLOCKS_FIXED, t->list[i].line, kw_token_line(t, i));
+			if (blocks > 0) {
+				kw_launch_set(k, KW_M_CODE_BLOCKS_FIXED, (double)blocks);
+				kw_launch_place(k, KW_M_CODE_BLOCKS_FIXED, t->list[i].line, kw_token_line(t, i));
+			}
+			if (threads > 0) {
+				kw_launch_set(k, KW_M_CODE_THREADS_FIXED, (double)threads);
+				kw_launch_place(k, KW_M_CODE_THREADS_FIXED, t->list[i].line, kw_token_line(t, i));
+			}
 		}
 	}
 }
