@@ -7,7 +7,7 @@
 
 #include "profile/input.h"
 
-enum { MAX_LABELS = 4096, MAX_OPCODE = 96, MAX_INSTRUCTIONS = 400000 };
+enum { MAX_LABELS = 4096, MAX_OPCODE = 96, MAX_INSTRUCTIONS = 400000, MAX_STACK_PLACES = 32 };
 
 /* Loops by jumps back: a label that was seen before and is jumped to. */
 struct label {
@@ -18,6 +18,9 @@ struct place {
 	int metric, line;
 	size_t at;
 };
+struct stack_place {
+	char name[16];
+};
 struct machine {
 	struct kw_launches *out;
 	struct kw_launch *now;
@@ -26,6 +29,8 @@ struct machine {
 	struct place *loopable;           /* counted again when a loop turns out to be around them */
 	size_t loopable_count, loopable_cap;
 	int source_line, line;            /* line: of the input */
+	struct stack_place stack[MAX_STACK_PLACES]; /* of PTX: registers that are a fixed distance from the stack pointer */
+	unsigned stack_next;
 	bool ptx, shuffles;               /* shuffles: lanes were summed up before an atomic */
 };
 
@@ -83,6 +88,8 @@ static void start(struct machine *m, struct kw_str name)
 				    KW_M_CODE_FADD_FMUL,
 				    KW_M_CODE_LOCAL,
 				    KW_M_CODE_LOCAL_INDEXED,
+				    KW_M_CODE_LOCAL_FIXED,
+				    KW_M_CODE_CALLS,
 				    KW_M_CODE_LD,
 				    KW_M_CODE_LD_WIDE,
 				    KW_M_CODE_LD_NARROW,
@@ -97,6 +104,7 @@ static void start(struct machine *m, struct kw_str name)
 	snprintf(full, sizeof(full), "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
 	m->now = kw_launches_add(m->out, kw_str_from(kw_plain_name(full, plain, sizeof(plain))), m->line);
 	m->label_count = m->instructions = m->loopable_count = 0;
+	memset(m->stack, 0, sizeof(m->stack));
 	m->source_line = 0;
 	if (!m->now)
 		return;
@@ -172,6 +180,60 @@ static void jump(struct machine *m, struct kw_str target)
 
 /* ---- PTX ---- */
 
+/* "%rd6" of "[%rd6+8]", or of the operand that begins at p. */
+static struct kw_str register_at(const char *p, const char *end)
+{
+	size_t n = 0;
+
+	while (p + n < end && (p[n] == '%' || isalnum((unsigned char)p[n]) || p[n] == '_'))
+		n++;
+	return (struct kw_str){ p, n };
+}
+
+static struct stack_place *stack_place(struct machine *m, struct kw_str name)
+{
+	for (struct stack_place *p = m->stack; p < m->stack + MAX_STACK_PLACES; p++)
+		if (p->name[0] && kw_str_eqz(name, p->name))
+			return p;
+	return NULL;
+}
+
+/* The stack pointer itself, or what is a fixed distance from it. */
+static bool at_fixed_place(struct machine *m, struct kw_str text)
+{
+	const char *open = memchr(text.ptr, '[', text.len), *end = text.ptr + text.len;
+	struct kw_str name = open ? register_at(open + 1, end) : KW_STR("");
+
+	return kw_str_eqz(name, "%SP") || kw_str_eqz(name, "%SPL") || kw_str_starts(name, "__local_depot") || stack_place(m, name);
+}
+
+/* add.u64 %rd6, %SPL, 8; what else sets a register makes it unknown. */
+static void follow_stack(struct machine *m, const char *op, struct kw_str line)
+{
+	const char *end = line.ptr + line.len, *to = memchr(line.ptr, '%', line.len), *comma = to ? memchr(to, ',', (size_t)(end - to)) : NULL;
+	struct kw_str name = to ? register_at(to, end) : KW_STR("");
+	struct stack_place *p;
+	bool fixed = false;
+
+	if (!comma || begins(op, "st.") || begins(op, "red.") || begins(op, "bra") || begins(op, "call"))
+		return;
+	for (comma++; comma < end && *comma == ' ';)
+		comma++;
+	if (begins(op, "add.") && (kw_str_eqz(register_at(comma, end), "%SPL") || kw_str_eqz(register_at(comma, end), "%SP"))) {
+		const char *second = memchr(comma, ',', (size_t)(end - comma));
+
+		fixed = second && !memchr(second, '%', (size_t)(end - second));
+	}
+	p = stack_place(m, name);
+	if (p && !fixed)
+		p->name[0] = '\0';
+	if (fixed && !p && name.len && name.len < sizeof(m->stack[0].name)) {
+		p = &m->stack[m->stack_next++ % MAX_STACK_PLACES];
+		memcpy(p->name, name.ptr, name.len);
+		p->name[name.len] = '\0';
+	}
+}
+
 static void ptx_memory(struct machine *m, const char *op, struct kw_str text)
 {
 	bool load = begins(op, "ld."), global = strstr(op, ".global") != NULL;
@@ -181,9 +243,10 @@ static void ptx_memory(struct machine *m, const char *op, struct kw_str text)
 	bool narrow = !strstr(op, ".v2") && !strstr(op, ".v4") &&
 		      (strstr(op, "16") || strstr(op, ".u8") || strstr(op, ".s8") || strstr(op, ".b8"));
 
-	if (strstr(op, ".local")) { /* no register is given out yet: all of it are arrays */
+	if (strstr(op, ".local")) { /* no register is given out yet: all of it are arrays, or arguments of a call */
 		count(m, KW_M_CODE_LOCAL, text);
-		kw_launch_add_count(m->now, KW_M_CODE_LOCAL_INDEXED, 1);
+		if (!at_fixed_place(m, text))
+			kw_launch_add_count(m->now, KW_M_CODE_LOCAL_INDEXED, 1);
 	} else if (strstr(op, ".shared")) {
 		kw_launch_add_count(m->now, KW_M_CODE_SMEM, 1);
 	}
@@ -319,6 +382,9 @@ void kw_read_ptx(const char *text, size_t len, struct kw_launches *out)
 			continue;
 		}
 		m.shuffles = m.shuffles || begins(op, "shfl") || begins(op, "redux");
+		follow_stack(&m, op, line);
+		if (begins(op, "call"))
+			kw_launch_add_count(m.now, KW_M_CODE_CALLS, 1);
 		ptx_opcode(&m, op, line);
 	}
 	end(&m);
@@ -353,7 +419,7 @@ static bool is_matrix(const char *op)
 	return false;
 }
 
-/* Spilled registers, and those that a call saves, lie at fixed distances from the stack pointer: [R1], [R1+0x4]. What is addressed otherwise is an
+/* Spilled registers, and what is handed to or saved for a call, lie at fixed distances from the stack pointer: [R1], [R1+0x4]. What is addressed otherwise is an
  * array. */
 static void sass_local(struct machine *m, struct kw_str text)
 {
@@ -363,8 +429,7 @@ static void sass_local(struct machine *m, struct kw_str text)
 	for (at = fixed ? at + 3 : end; at < end && *at != ']'; at++)
 		fixed = fixed && *at != 'R';
 	count(m, KW_M_CODE_LOCAL, text);
-	if (!fixed)
-		kw_launch_add_count(m->now, KW_M_CODE_LOCAL_INDEXED, 1);
+	kw_launch_add_count(m->now, fixed ? KW_M_CODE_LOCAL_FIXED : KW_M_CODE_LOCAL_INDEXED, 1);
 }
 
 static void sass_opcode(struct machine *m, const char *op, struct kw_str text)
@@ -509,6 +574,9 @@ void kw_read_sass(const char *text, size_t len, struct kw_launches *out)
 		if (begins(op, "BRA") || begins(op, "JMP"))
 			sass_jump(&m, line, address);
 		m.shuffles = m.shuffles || begins(op, "SHFL") || begins(op, "REDUX");
+		/* The slow path of a division is a call too, within the kernel. */
+		if (begins(op, "CALL.ABS") || (begins(op, "CALL") && memchr(line.ptr, '`', line.len) && !memmem(line.ptr, line.len, "$__internal", 11)))
+			kw_launch_add_count(m.now, KW_M_CODE_CALLS, 1);
 		sass_opcode(&m, op, line);
 	}
 	end(&m);

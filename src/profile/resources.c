@@ -189,7 +189,8 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 {
 	struct kw_str rest = { text, len }, line, behind, architecture = KW_STR("");
 	struct kw_launch *now = NULL, *loops = NULL;
-	bool foreign = false;
+	bool foreign = false, entries = memmem(text, len, "Compiling entry function ", 25);
+	size_t before_it;
 	int n = 0;
 
 	out->form = "a compiler's log";
@@ -216,7 +217,10 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 			foreign = behind.len > 4 && memcmp(behind.ptr, "cuda", 4) == 0 && isupper((unsigned char)behind.ptr[4]);
 			if (foreign)
 				continue;
+			before_it = out->count;
 			now = function(out, behind, n, false);
+			if (now && out->count > before_it && entries)
+				now->value[KW_M_CALLED] = 1;
 			continue;
 		}
 		if (foreign)

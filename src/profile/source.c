@@ -630,12 +630,61 @@ static void c_function(const struct kw_tokens *t, size_t name, size_t open, stru
 		out->count--; /* a helper without loops says nothing */
 }
 
-/* A number alone between `<<<`, commas and `>>>`; 0: something else. */
+/* "(16, 16)" whose parenthesis is at i: 256; 0: not all of it are numbers. */
+static long product_of(const struct kw_tokens *t, size_t i)
+{
+	size_t end = t->list[i].match;
+	long v = 1;
+
+	if (!kw_token_is(t, i, "(") || end <= i + 1)
+		return 0;
+	for (i++; i < end && v > 0 && v < 1 << 24; i += 2) {
+		long one = t->list[i].kind == KW_TOKEN_NUMBER ? strtol(t->list[i].ptr, NULL, 0) : 0;
+
+		v = kw_token_is(t, i + 1, i + 1 == end ? ")" : ",") && one > 0 && one < 1 << 16 ? v * one : 0;
+	}
+	return v;
+}
+
+/* What a name of the host's code stands for, where it is set once and by numbers: `dim3 block(16, 16)`, `const int threads = 8`. */
+static long number_of(const struct kw_tokens *t, size_t name)
+{
+	long v = 0;
+	int set = 0;
+
+	for (size_t i = 1; i + 2 < t->count; i++) {
+		if (!kw_token_same(t, i, name))
+			continue;
+		if (kw_token_is(t, i - 1, "dim3") && kw_token_is(t, i + 1, "(")) {
+			v = product_of(t, i + 1);
+			set++;
+		} else if (kw_token_is(t, i + 1, "=") || kw_token_is(t, i + 1, ".") || kw_token_is(t, i + 1, "++") || kw_token_is(t, i + 1, "*=") ||
+			   kw_token_is(t, i + 1, "/=") || kw_token_is(t, i - 1, "&")) {
+			v = kw_token_is(t, i + 1, "=") && t->list[i + 2].kind == KW_TOKEN_NUMBER && kw_token_is(t, i + 3, ";") ?
+				    strtol(t->list[i + 2].ptr, NULL, 0) : 0;
+			set++;
+		}
+	}
+	return set == 1 ? v : 0;
+}
+
+/* Between `<<<`, commas and `>>>`: a number alone, dim3 of numbers, or a name for such. 0: something else. */
 static long launch_number(const struct kw_tokens *t, size_t i)
 {
-	if (i >= t->count || t->list[i].kind != KW_TOKEN_NUMBER || (!kw_token_is(t, i + 1, ",") && !kw_token_is(t, i + 1, ">>>")))
+	size_t end = i + 1;
+	long v = 0;
+
+	if (i >= t->count)
 		return 0;
-	return strtol(t->list[i].ptr, NULL, 0);
+	if (t->list[i].kind == KW_TOKEN_NUMBER) {
+		v = strtol(t->list[i].ptr, NULL, 0);
+	} else if (kw_token_is(t, i, "dim3") && kw_token_is(t, i + 1, "(")) {
+		v = product_of(t, i + 1);
+		end = t->list[i + 1].match + 1;
+	} else if (t->list[i].kind == KW_TOKEN_WORD) {
+		v = number_of(t, i);
+	}
+	return kw_token_is(t, end, ",") || kw_token_is(t, end, ">>>") ? v : 0;
 }
 
 /* Behind the comma that ends the argument at i; past the end where none does. */
