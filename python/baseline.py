@@ -14,6 +14,7 @@ import types
 import torch
 
 CACHE_BYTES = 64 << 20  # where the system does not tell how large its last cache is
+MOST_COPIED = {"cpu": 1 << 30, "cuda": 16 << 30}  # bytes of arguments
 MEASURED = 8            # calls in a row, which tell whether the device waits for this process; fewer where that takes longer than
 MEASURED_NS = 100e6
 BOUND = 0.5             # of the device's time: who launches for longer is overtaken at the next hiccup, and then the host is what is timed
@@ -164,6 +165,7 @@ class Baseline:
         self.model = self.played = None  # as it was made; as it is called
         self.own = []                    # weights, with the inputs that they stand for, and their own memory
         self.graphs = None               # where batches are graphs: what makes them
+        self.changed = None              # numbers of the arguments that a call changes in place; None: not looked at yet
         if told["folder"]:
             os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(told["folder"], "inductor"))
             os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(told["folder"], "triton"))
@@ -192,6 +194,26 @@ class Baseline:
             torch._dynamo.reset()
             mode = {"default": None, "max-autotune": "max-autotune-no-cudagraphs"}[self.told["compile"]]
             self.played = torch.compile(model, mode=mode, dynamic=False)  # for the shapes of each case, like a kernel
+
+    def look_for_changes(self, call):
+        """Which arguments a call changes in place: the judge's cannot be written to. By a call on copies, whose versions tell; inputs so
+        large that copies of them take long are not looked at."""
+        leaves, shape = torch.utils._pytree.tree_flatten(call)
+        tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+        self.changed = []
+        if sum(t.numel() * t.element_size() for t in tensors) > MOST_COPIED[self.device]:
+            return
+        copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+        before = [x._version if isinstance(x, torch.Tensor) else 0 for x in copies]
+        args, kwargs = torch.utils._pytree.tree_unflatten(copies, shape)
+        try:
+            self.model(*args, **kwargs)
+        finally:
+            self.changed = [i for i, x in enumerate(copies) if isinstance(x, torch.Tensor) and x._version > before[i]]
+
+    def with_copies(self, call):
+        leaves, shape = torch.utils._pytree.tree_flatten(call)
+        return torch.utils._pytree.tree_unflatten([x.clone() if i in self.changed else x for i, x in enumerate(leaves)], shape)
 
     def compile(self, args, kwargs):
         """Its first calls, in which everything is made that it makes once."""
@@ -264,9 +286,12 @@ class Baseline:
         but for a candidate that is a module: its weights are its own, and what is set against it has them alike."""
         for p, name, _ in self.own if self.told["cold_weights"] else ():
             p.data = weights[name]
-        if self.told["layout"] != "channels-last":
+        if self.told["layout"] != "channels-last" and not self.changed:
             return calls
-        calls = [tuple(torch.utils._pytree.tree_map(in_channels_last, x) for x in call) for call in calls]
+        if self.changed:
+            calls = [self.with_copies(call) for call in calls]
+        if self.told["layout"] == "channels-last":
+            calls = [tuple(torch.utils._pytree.tree_map(in_channels_last, x) for x in call) for call in calls]
         self.empty_caches()
         return calls
 

@@ -6,6 +6,7 @@ call changes (running statistics, inputs updated in place) is put back by giving
 import base64
 import ast
 import contextlib
+import functools
 import importlib.util
 import inspect
 import math
@@ -109,6 +110,7 @@ class Owner:
         self.function, self.args, self.kwargs, self.names, self.weights = function, args, kwargs, names, weights
         self.init, self.notes = ((), {}), []
         self.made, self.wide = {}, None
+        self.keeps = set()      # paths of what outputs depend on and a call changes: the next call of the same module would differ
         self.own = lambda: (self.args, self.kwargs)  # what its author calls it with
         if isinstance(function, torch.nn.Module):
             function.train(mode == "train")
@@ -131,9 +133,17 @@ class Owner:
         flat_args, tree = torch.utils._pytree.tree_flatten((tuple(self.args), dict(self.kwargs)))
         filled = [values[name] if name in values else old for name, old in zip(self.names, flat_args)]
         args, kwargs = torch.utils._pytree.tree_unflatten(filled, tree)
-        if isinstance(self.function, torch.nn.Module):
-            self.place(values)
-        return flat(self.function(*args, **kwargs))
+        if not isinstance(self.function, torch.nn.Module):
+            return flat(self.function(*args, **kwargs))
+        self.place(values)
+        given = {path: self.held(path) for path, name in self.weights.items() if name in values}
+        before = {path: t._version for path, t in given.items() if isinstance(t, torch.Tensor)}
+        results = self.function(*args, **kwargs)
+        self.keeps.update(path for path, t in given.items() if self.held(path) is not t or path in before and t._version != before[path])
+        return flat(results)
+
+    def held(self, path):
+        return functools.reduce(getattr, path.split("."), self.function)
 
     def stand_in(self, inputs):
         """For a module in place of this one: how it is made and called, where inputs are written as ("\\0input", name); and what it
@@ -558,7 +568,8 @@ class Server:
         with Sums() as sums:
             results = self.compute(values, request, precision)
         write(fds[1], request, results)
-        return {"precision": precision, "longest": min(sums.longest, ACCUMULATORS), "left_out": ", ".join(sorted(self.left_out))}
+        return {"precision": precision, "longest": min(sums.longest, ACCUMULATORS), "left_out": ", ".join(sorted(self.left_out)),
+                "keeps": ", ".join(sorted(getattr(self.form, "keeps", ())))}
 
     def compute(self, values, request, precision):
         before = torch.get_default_dtype()

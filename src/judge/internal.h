@@ -181,6 +181,8 @@ enum kw_status kw_torch_reference_new(struct work *w, struct kw_error *err);
 void kw_torch_reference_ahead(struct kw_judge *j, const struct kw_task *t, const struct kw_expr *e, uint64_t seed);
 /* What computed it, and how, as a line of the verdict. */
 void kw_torch_reference_note(struct work *w);
+/* Whether a call of the reference changes what its outputs depend on. */
+bool kw_torch_keeps_state(const struct work *w);
 void kw_torch_process_free(struct kw_judge *j);
 /* The process without a reference yet. begin: the judge has one to start; start: any thread, does what takes long. */
 bool kw_torch_process_begin(struct kw_judge *j);

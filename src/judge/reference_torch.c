@@ -168,6 +168,21 @@ static void note_left_out(struct torch_process *p, const char *names)
 		snprintf(p->notes + n, sizeof p->notes - n, "%s", text);
 }
 
+#define KEEPS_STATE "; it keeps state between calls"
+
+static void note_keeps(struct torch_process *p, const char *names)
+{
+	size_t n = strlen(p->notes);
+
+	if (names[0] && !strstr(p->notes, KEEPS_STATE))
+		snprintf(p->notes + n, sizeof p->notes - n, KEEPS_STATE " (%.100s), which each call here begins without", names);
+}
+
+bool kw_torch_keeps_state(const struct work *w)
+{
+	return w->j->torch && strcmp(w->j->torch->loaded, w->t->sha256) == 0 && strstr(w->j->torch->notes, KEEPS_STATE);
+}
+
 /* Under the lock: this task's reference is in a living process. */
 static enum kw_status have_loaded(struct work *w, struct kw_error *err)
 {
@@ -558,6 +573,7 @@ static enum kw_status play(struct torch_values *v, int way, bool *same, struct k
 		if (way == EXACT)
 			snprintf(p->precision, sizeof p->precision, "%s", kw_json_get_str(a.json, "precision", "f64"));
 		note_left_out(p, kw_json_get_str(a.json, "left_out", ""));
+		note_keeps(p, kw_json_get_str(a.json, "keeps", ""));
 		take(v, way, kw_json_get_f64(a.json, "longest", 1), same);
 	}
 	kw_python_answer_release(&a);

@@ -80,7 +80,8 @@ struct kw_bench_item {
 struct kw_bench_group {               /* the scores of some of the items */
 	const char *name;                 /* "all", or a group */
 	size_t problems, counted, samples, right; /* counted: problems with a sample that counts; right: samples */
-	size_t states[KW_BENCH_STATE_COUNT];
+	size_t states[KW_BENCH_STATE_COUNT], verdicts[KW_V_COUNT]; /* verdicts: of those that have one */
+	size_t took;                      /* samples that took time: those without a candidate do not */
 	double correct;                   /* share of problems, as all below */
 	double fast[KW_BENCH_BASELINES][KW_FAST_COUNT], geomean[KW_BENCH_BASELINES];
 	size_t timed[KW_BENCH_BASELINES]; /* right samples that have this baseline */

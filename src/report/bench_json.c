@@ -78,15 +78,27 @@ static json_t *states_json(const struct kw_bench_group *g)
 	return NULL;
 }
 
+static json_t *verdicts_json(const struct kw_bench_group *g)
+{
+	json_t *o = json_object();
+
+	for (int v = 0; v < KW_V_COUNT && o; v++)
+		if (g->verdicts[v] && !set(o, kw_verdict_name((enum kw_verdict_class)v), json_integer((json_int_t)g->verdicts[v]))) {
+			json_decref(o);
+			return NULL;
+		}
+	return o;
+}
+
 static json_t *group_json(const struct kw_bench_report *r, const struct kw_bench_group *g)
 {
 	json_t *o = json_object();
 	bool good = o && set(o, "group", json_string(g->name)) && set(o, "problems", json_integer((json_int_t)g->problems)) &&
 		    set(o, "counted", json_integer((json_int_t)g->counted)) && set(o, "samples", json_integer((json_int_t)g->samples)) &&
 		    set(o, "right", json_integer((json_int_t)g->right)) && set(o, "correct", kw_json_real(g->correct)) &&
-		    set(o, "states", states_json(g)) && set(o, "against", baselines_json(r, g)) && set(o, "pass_at_k", pass_json(g)) &&
+		    set(o, "states", states_json(g)) && set(o, "verdicts", verdicts_json(g)) && set(o, "against", baselines_json(r, g)) && set(o, "pass_at_k", pass_json(g)) &&
 		    set(o, "sol", positive(g->sol)) && set(o, "wall_ns", json_integer(g->wall_ns)) &&
-		    set(o, "wall_ns_per_candidate", g->samples ? kw_json_real((double)g->wall_ns / (double)g->samples) : json_null()) &&
+		    set(o, "wall_ns_per_candidate", g->took ? kw_json_real((double)g->wall_ns / (double)g->took) : json_null()) &&
 		    set(o, "tokens_in", json_integer(g->tokens_in)) && set(o, "tokens_out", json_integer(g->tokens_out)) &&
 		    set(o, "cost_usd", g->unpriced ? json_null() : kw_json_real(g->cost_usd)) &&
 		    set(o, "as_the_suite", json_pack("{s:f, s:o, s:o, s:I, s:I, s:I, s:I}", "correct", g->suite_correct, "fast_p",

@@ -163,6 +163,9 @@ static void add_problem(const struct kw_bench_report *r, const struct tally *t, 
 static void add_sample(const struct kw_bench_report *r, const struct kw_bench_item *i, struct kw_bench_group *g)
 {
 	g->states[i->state]++;
+	g->took += i->wall_ns > 0;
+	if (i->state == KW_BENCH_JUDGED && i->has_verdict)
+		g->verdicts[i->cls]++;
 	g->wall_ns += i->wall_ns;
 	g->tokens_in += i->tokens_in;
 	g->tokens_out += i->tokens_out;

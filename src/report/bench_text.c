@@ -37,9 +37,12 @@ static void head(const struct kw_bench_report *r, struct kw_buf *out)
 	for (int s = 0; s < KW_BENCH_STATE_COUNT; s++)
 		if (s != KW_BENCH_JUDGED && g->states[s])
 			kw_buf_printf(out, "; %s: %zu", kw_bench_state_name((enum kw_bench_state)s), g->states[s]);
+	for (int v = 0; v < KW_V_COUNT; v++)
+		if (v != KW_V_OK && g->verdicts[v])
+			kw_buf_printf(out, "; %s: %zu", kw_verdict_name((enum kw_verdict_class)v), g->verdicts[v]);
 	kw_buf_addz(out, "\n");
-	if (g->samples) {
-		kw_human_ns((double)g->wall_ns / (double)g->samples, wall, sizeof(wall));
+	if (g->took) {
+		kw_human_ns((double)g->wall_ns / (double)g->took, wall, sizeof(wall));
 		kw_buf_printf(out, "time for a candidate: %s in the mean\n", wall);
 	}
 	if (g->tokens_in + g->tokens_out) {
