@@ -198,7 +198,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 	struct kw_str rest = { text, len }, part;
 	char filter[MAX_FILTER] = "";
 	size_t from = 0;
-	int number = 0, told = 0;
+	int number = 0, told = 0, reason;
 
 	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
 		struct kw_explained_finding f[MAX_RULES_A_LINE];
@@ -214,8 +214,9 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 		readable(part, line);
 		note_filter(part, filter);
 		with_list(line, rest, filter);
-		if ((n = (size_t)with_reason(line, rest)))
-			told = number + (int)n;
+		reason = with_reason(line, rest);
+		if (reason)
+			told = number + reason;
 		n = kw_explain_line(set, line, a, f, MAX_RULES_A_LINE);
 		readable(part, line);
 		line[160] = '\0';

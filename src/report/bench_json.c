@@ -96,7 +96,8 @@ static json_t *group_json(const struct kw_bench_report *r, const struct kw_bench
 	bool good = o && set(o, "group", json_string(g->name)) && set(o, "problems", json_integer((json_int_t)g->problems)) &&
 		    set(o, "counted", json_integer((json_int_t)g->counted)) && set(o, "samples", json_integer((json_int_t)g->samples)) &&
 		    set(o, "right", json_integer((json_int_t)g->right)) && set(o, "correct", kw_json_real(g->correct)) &&
-		    set(o, "states", states_json(g)) && set(o, "verdicts", verdicts_json(g)) && set(o, "against", baselines_json(r, g)) && set(o, "pass_at_k", pass_json(g)) &&
+		    set(o, "states", states_json(g)) && set(o, "verdicts", verdicts_json(g)) && set(o, "against", baselines_json(r, g)) &&
+		    set(o, "pass_at_k", pass_json(g)) &&
 		    set(o, "sol", positive(g->sol)) && set(o, "wall_ns", json_integer(g->wall_ns)) &&
 		    set(o, "wall_ns_per_candidate", g->took ? kw_json_real((double)g->wall_ns / (double)g->took) : json_null()) &&
 		    set(o, "tokens_in", json_integer(g->tokens_in)) && set(o, "tokens_out", json_integer(g->tokens_out)) &&
