@@ -202,7 +202,7 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 
 	while (rest.ptr && kw_str_split(&rest, '\n', &part)) {
 		struct kw_explained_finding f[MAX_RULES_A_LINE];
-		char line[MAX_LINE];
+		char line[MAX_LINE], shown[160];
 		size_t n;
 
 		number++;
@@ -212,16 +212,15 @@ bool kw_explain_text(const struct kw_rule_set *set, struct kw_explained_input *i
 		if (kw_str_eqz(part, "---") || kw_str_holds(part, "==PROF== Connected to process"))
 			from = in->message_count;
 		readable(part, line);
+		snprintf(shown, sizeof(shown), "%.*s", (int)sizeof(shown) - 1, line);
 		note_filter(part, filter);
 		with_list(line, rest, filter);
 		reason = with_reason(line, rest);
 		if (reason)
 			told = number + reason;
 		n = kw_explain_line(set, line, a, f, MAX_RULES_A_LINE);
-		readable(part, line);
-		line[160] = '\0';
 		for (size_t i = 0; i < n; i++)
-			if (!keep(in, from, &f[i], number, line, a))
+			if (!keep(in, from, &f[i], number, shown, a))
 				return false;
 	}
 	drop_fallbacks(in);

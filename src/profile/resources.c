@@ -190,7 +190,7 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 	struct kw_str rest = { text, len }, line, behind, architecture = KW_STR("");
 	struct kw_launch *now = NULL, *loops = NULL;
 	bool foreign = false, entries = memmem(text, len, "Compiling entry function ", 25);
-	size_t before_it;
+	size_t known; /* functions, before the line */
 	int n = 0;
 
 	out->form = "a compiler's log";
@@ -217,9 +217,9 @@ void kw_read_log(const char *text, size_t len, struct kw_launches *out)
 			foreign = behind.len > 4 && memcmp(behind.ptr, "cuda", 4) == 0 && isupper((unsigned char)behind.ptr[4]);
 			if (foreign)
 				continue;
-			before_it = out->count;
+			known = out->count;
 			now = function(out, behind, n, false);
-			if (now && out->count > before_it && entries)
+			if (now && out->count > known && entries)
 				now->value[KW_M_CALLED] = 1;
 			continue;
 		}

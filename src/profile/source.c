@@ -646,6 +646,16 @@ static long product_of(const struct kw_tokens *t, size_t i)
 	return v;
 }
 
+static bool changes(const struct kw_tokens *t, size_t i)
+{
+	static const char *const marks[] = { "=", ".", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=" };
+
+	for (size_t k = 0; k < sizeof(marks) / sizeof(marks[0]); k++)
+		if (kw_token_is(t, i, marks[k]))
+			return true;
+	return false;
+}
+
 /* What a name of the host's code stands for, where it is set once and by numbers: `dim3 block(16, 16)`, `const int threads = 8`. */
 static long number_of(const struct kw_tokens *t, size_t name)
 {
@@ -658,11 +668,11 @@ static long number_of(const struct kw_tokens *t, size_t name)
 		if (kw_token_is(t, i - 1, "dim3") && kw_token_is(t, i + 1, "(")) {
 			v = product_of(t, i + 1);
 			set++;
-		} else if (kw_token_is(t, i + 1, "=") || kw_token_is(t, i + 1, ".") || kw_token_is(t, i + 1, "++") || kw_token_is(t, i + 1, "*=") ||
-			   kw_token_is(t, i + 1, "/=") || kw_token_is(t, i - 1, "&")) {
-			v = kw_token_is(t, i + 1, "=") && t->list[i + 2].kind == KW_TOKEN_NUMBER && kw_token_is(t, i + 3, ";") ?
-				    strtol(t->list[i + 2].ptr, NULL, 0) : 0;
+		} else if (kw_token_is(t, i + 1, "=") && t->list[i + 2].kind == KW_TOKEN_NUMBER && kw_token_is(t, i + 3, ";")) {
+			v = strtol(t->list[i + 2].ptr, NULL, 0);
 			set++;
+		} else if (t->list[i - 1].kind == KW_TOKEN_WORD || kw_token_is(t, i - 1, "&") || changes(t, i + 1)) {
+			return 0; /* a parameter of that name, or another value */
 		}
 	}
 	return set == 1 ? v : 0;
