@@ -57,6 +57,12 @@ def in_channels_last(t):
     return t.contiguous(memory_format=layout) if layout else t
 
 
+def without_memory(e):
+    """Without copies there may be enough of it; what else was raised is raised again."""
+    if not isinstance(e, MemoryError) and "out of memory" not in str(e) and "can't allocate memory" not in str(e):
+        raise e
+
+
 def leaves(result):
     """The tensors of an answer, in order, as the reference gives them; numbers are some where there is nothing else."""
     found = []
@@ -197,19 +203,23 @@ class Baseline:
 
     def look_for_changes(self, call):
         """Which arguments a call changes in place: the judge's cannot be written to. By a call on copies, whose versions tell; inputs so
-        large that copies of them take long are not looked at."""
+        large that copies of them take long, or that there is no memory for twice, are not looked at."""
         leaves, shape = torch.utils._pytree.tree_flatten(call)
         tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
         self.changed = []
         if sum(t.numel() * t.element_size() for t in tensors) > MOST_COPIED[self.device]:
             return
-        copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+        try:
+            copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+        except (MemoryError, RuntimeError) as e:
+            return without_memory(e)
         before = [x._version if isinstance(x, torch.Tensor) else 0 for x in copies]
         args, kwargs = torch.utils._pytree.tree_unflatten(copies, shape)
         try:
             self.model(*args, **kwargs)
-        finally:
-            self.changed = [i for i, x in enumerate(copies) if isinstance(x, torch.Tensor) and x._version > before[i]]
+        except (MemoryError, RuntimeError) as e:
+            without_memory(e)
+        self.changed = [i for i, x in enumerate(copies) if isinstance(x, torch.Tensor) and x._version > before[i]]
 
     def with_copies(self, call):
         leaves, shape = torch.utils._pytree.tree_flatten(call)
