@@ -411,11 +411,14 @@ cuda_result cuEventRecord(cuda_event e, cuda_stream s)
 	return CUDA_SUCCESS;
 }
 
+/* A batch takes as long as it has launches. */
+static int launches_played;
+
 cuda_result cuEventElapsedTime(float *ms, cuda_event a, cuda_event b)
 {
 	(void)a;
 	(void)b;
-	*ms = 1;
+	*ms = 1 + 0.01f * (float)launches_played;
 	return CUDA_SUCCESS;
 }
 
@@ -445,6 +448,7 @@ cuda_result cuGraphUpload(cuda_graph_exec g, cuda_stream s)
 cuda_result cuGraphLaunch(cuda_graph_exec g, cuda_stream s)
 {
 	(void)s;
+	launches_played = g->count;
 	for (int i = 0; i < g->count; i++)
 		run(g->launch[i].f, g->launch[i].args);
 	return CUDA_SUCCESS;

@@ -75,6 +75,24 @@ static int close_all(struct kw_device *d, struct kw_session *s, struct kw_player
 	return 0;
 }
 
+/* By the size that each was measured at. */
+static int tell_ceilings(struct kw_device *d)
+{
+	static const int64_t sizes[] = { 1 << 20, (1 << 20) + 8192, (1 << 20) + 16384, 1 << 19 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct kw_ceiling c = { 0 };
+		enum kw_status st = d->ops->ceiling(d, KW_CEILING_COPY, sizes[i], KW_MEASURE_ONCE, &c, &err);
+
+		if (st != KW_OK)
+			return tell(st);
+		printf("%s%lld", i ? ", " : "", (long long)c.bytes);
+	}
+	printf("\n");
+	kw_device_close(d);
+	return 0;
+}
+
 static int work(const char *mode)
 {
 	struct kw_buffer_spec buffers[] = { { .name = "x", .bytes = BYTES, .align_bytes = 64, .read_only = true },
@@ -101,6 +119,8 @@ static int work(const char *mode)
 		printf("closed\n");
 		return 0;
 	}
+	if (strcmp(mode, "ceilings") == 0)
+		return tell_ceilings(d);
 	change_plan(mode);
 	if (strcmp(mode, "little memory") == 0) {
 		buffers[1].bytes = 64u << 20;
@@ -184,6 +204,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "well", "done, copied" },
 		{ "empty grid", "done, not copied" },
+		{ "ceilings", "1048576, 1048576, 1064960, 524288\n" }, /* one serves sizes within a hundredth of its own */
 		/* the driver */
 		{ "no device", "KW_ERR_ENV: there is no NVIDIA GPU here; build for one that is elsewhere" },
 		{ "no devices", "KW_ERR_ENV: there is no NVIDIA GPU here" },
@@ -227,6 +248,7 @@ int main(int argc, char **argv)
 	if (!ok(fake_cuda_build(dir, "-DFAKE") && fake_cuda_build(old, "-DTOO_OLD"), "a driver"))
 		return done();
 	setenv("CUDA_MPS_PIPE_DIRECTORY", temp_dir(), 1);
+	setenv("XDG_DATA_HOME", temp_file("data"), 1); /* no ceilings of this machine */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check(dir, cases[i].mode, cases[i].want);
 	check(old, "old", "KW_ERR_ENV: libcuda.so.1: the driver is too old: it has no cuTensorMapEncodeTiled; CUDA 12.0 (driver 525)");
